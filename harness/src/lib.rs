@@ -1,0 +1,4 @@
+//! The timer workbench.
+
+pub mod spec;
+pub mod stream;
