@@ -222,21 +222,24 @@ impl<'a> Recorder<'a> {
     /// `process`; each timer that is dispatched is shown to `seen`, and their number is given.
     pub fn dispatch(&mut self, now: Tick, window: u64, batch: u8, mut seen: impl FnMut(u32)) -> u64 {
         self.builder.dispatch(now, window, batch);
-        let Some(out) = self.out(batch).as_mut() else { return 0 };
-        let left = out.len() as u64;
-        let room = self.builder.room(window, left);
         let Some(out) = self.batches[usize::from(batch)].as_mut() else { return 0 };
+        let room = self.builder.room(window, out.len() as u64);
         let mut clock = 0..;
-        let handled = process(out, || clock.next().unwrap_or(ALL), room, |_, id| {
-            seen(*id);
-            Ok::<_, ()>(Flow::Continue)
-        });
+        let handled = process(
+            out,
+            || clock.next().unwrap_or(ALL),
+            room,
+            |_, id| {
+                seen(*id);
+                Ok::<_, ()>(Flow::Continue)
+            },
+        );
         handled.done as u64
     }
 
     /// `requeue`.
     pub fn requeue(&mut self, batch: u8) -> Option<Requeued> {
-        let out = self.out(batch).take()?;
+        let out = self.batches[usize::from(batch)].take()?;
         self.builder.requeue(batch, out.len() as u64);
         Some(self.queue.requeue(out))
     }
@@ -258,9 +261,5 @@ impl<'a> Recorder<'a> {
     /// All timers queued, in order.
     pub fn queued(&self) -> Vec<u32> {
         self.queue.iter().map(|(_, id)| *id).collect()
-    }
-
-    fn out(&mut self, batch: u8) -> &mut Option<ReferenceBatch<u32>> {
-        &mut self.batches[usize::from(batch)]
     }
 }

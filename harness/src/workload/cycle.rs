@@ -75,7 +75,8 @@ impl Model for Cycle {
         let expiries = super::in_order(n + u64::from(self.due), self.gap, random);
         let now = expiries[self.due as usize - 1];
         // What stands behind starts a tick later, so that just `due` timers are due.
-        let behind = expiries.iter().enumerate().map(|(i, expiry)| expiry + u64::from(i >= self.due as usize));
+        let behind =
+            expiries.iter().enumerate().map(|(i, expiry)| expiry + u64::from(i >= self.due as usize));
         behind.for_each(|expiry| _ = out.enqueue(expiry));
         out.sample(Point::Filled);
         out.phase("cycle");
