@@ -111,6 +111,18 @@ impl Builder {
         self.arrived(left);
     }
 
+    /// Drops a batch with what is left in it.
+    pub fn drop_batch(&mut self, batch: u8) {
+        self.push(Kind::DropBatch, 0, 0, 0, batch);
+    }
+
+    /// `take` of all that is due, `process` without a window, and the drop of the empty batch.
+    pub fn sweep(&mut self, now: Tick, taken: u64) {
+        self.take(now, ALL, 0, 0, taken);
+        self.dispatch(now, ALL, 0);
+        self.drop_batch(0);
+    }
+
     /// `cancel`, which finds its timer or not.
     pub fn cancel(&mut self, id: u32, found: bool) {
         self.push(Kind::Cancel, 0, 0, id, 0);
@@ -242,6 +254,14 @@ impl<'a> Recorder<'a> {
         let out = self.batches[usize::from(batch)].take()?;
         self.builder.requeue(batch, out.len() as u64);
         Some(self.queue.requeue(out))
+    }
+
+    /// As [`Builder::sweep`]; each timer is shown to `seen`.
+    pub fn sweep(&mut self, now: Tick, seen: impl FnMut(u32)) {
+        self.take(now, ALL, 0);
+        self.dispatch(now, ALL, 0, seen);
+        self.batches[0] = None;
+        self.builder.drop_batch(0);
     }
 
     /// `cancel`; whether it found its timer.

@@ -83,8 +83,7 @@ impl Model for Cycle {
         (0..self.rounds).for_each(|_| self.round(now, out));
         // All is dispatched at last, so that the digest tells whether the order survived.
         out.phase("drain");
-        out.take(ALL, ALL, 0, 0, out.queued());
-        out.dispatch(ALL, ALL, 0);
+        out.sweep(ALL, out.queued());
         out.sample(Point::Drained);
     }
 }

@@ -5,7 +5,7 @@
 //! | S, P | `Enqueue`; `Rearm` if the replay has the timer still queued |
 //! | R | `Rearm` |
 //! | C, N | `Cancel` |
-//! | E, A | `Take` of all that is due at the row's time, `Dispatch` without a window |
+//! | E, A | `Take` of all that is due at the row's time, `Dispatch` without a window, `DropBatch` |
 //! | T | `Take`; the D rows behind it one `Dispatch` of as many; the Q rows one `Requeue` |
 //! | G | `Cancel` of all that is queued |
 //! | X, B, I, F | nothing |
@@ -122,10 +122,10 @@ impl Replay {
 
 impl Model for Replay {
     fn extent(&self, _: u64) -> Extent {
-        // A row becomes two operations at most, an expiry of a timer with a period three, and a gap one for
-        // each timer that is queued; all of them are enqueued by a row.
+        // An expiry becomes three operations, and one more for each timer with a period that it dispatches; a
+        // gap becomes one for each timer that is queued. Each of those timers was enqueued by a row.
         let rows = self.loaded.as_ref().map_or(0, |loaded| loaded.trace.rows.len() as u64);
-        Extent { timers: self.timers(), operations: rows.saturating_mul(3) }
+        Extent { timers: self.timers(), operations: rows.saturating_mul(4) }
     }
 
     fn impossible(&self) -> Option<(&'static str, String)> {
@@ -303,10 +303,9 @@ impl Laying<'_, '_> {
         if self.swept == Some(now) {
             return;
         }
-        self.queue.take(now, ALL, 0);
         let mut again = Vec::new();
         let (timers, ids) = (&self.timers, &self.ids);
-        self.queue.dispatch(now, ALL, 0, |id| {
+        self.queue.sweep(now, |id| {
             let timer = timers[&ids[id as usize]];
             again.extend((timer.period > 0).then_some(timer));
         });
