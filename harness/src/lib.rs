@@ -1,4 +1,10 @@
 //! The timer workbench.
 
+pub mod allocator;
+pub mod clock;
+pub mod drive;
+pub mod measure;
+pub mod payload;
 pub mod spec;
 pub mod stream;
+pub mod worker;
