@@ -24,6 +24,8 @@ macro_rules! structures {
     };
 }
 
+#[cfg(feature = "testing")]
+pub mod conformance;
 pub mod probe;
 pub mod queue;
 pub mod registry;
