@@ -64,10 +64,10 @@ impl Profile {
     /// Weights of: enqueue, take, process, advance, requeue, drop, get, cancel, reschedule, foreign, shrink.
     fn weights(self) -> [u64; 11] {
         match self {
-            Self::Bursts => [20, 22, 22, 4, 22, 2, 4, 3, 3, 1, 2],
-            Self::Cancels => [26, 8, 5, 1, 6, 1, 8, 26, 22, 3, 3],
-            Self::PutBacks => [18, 24, 8, 3, 24, 2, 4, 5, 5, 1, 3],
-            _ => [26, 14, 10, 2, 12, 2, 6, 8, 8, 2, 2],
+            Self::Bursts => [24, 18, 26, 4, 22, 2, 4, 3, 3, 1, 2],
+            Self::Cancels => [32, 8, 8, 1, 8, 2, 8, 24, 22, 3, 2],
+            Self::PutBacks => [26, 20, 14, 3, 22, 3, 4, 5, 5, 1, 2],
+            _ => [36, 10, 16, 2, 12, 3, 6, 8, 8, 2, 2],
         }
     }
 }
