@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Promise;
 use super::reached::Reached;
-use super::step::{Action, Aim, Step, Target};
+use super::step::{Action, Aim, NEWEST, Step, Target};
 use crate::queue::Tick;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,8 @@ impl Book {
     }
 
     fn batch(&self, pick: u64) -> Option<usize> {
-        nth(pick, self.batches.len())
+        let count = self.batches.len();
+        if pick == NEWEST { count.checked_sub(1) } else { nth(pick, count) }
     }
 
     fn target(&self, target: Target) -> Option<usize> {

@@ -59,7 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { first: 1, seeds: 24 }
+        Self { first: 1, seeds: 100 }
     }
 }
 
@@ -140,3 +140,12 @@ pub fn examine<Q: TimerQueue<Token>>(
         missing => Err(Failure::new(format!("these schedules never reached: {}", missing.join("; ")))),
     }
 }
+
+macro_rules! batches_can_be_sent {
+    ($( $name:literal => $module:ident :: $type:ident { $($rest:tt)* } )*) => {
+        const fn sent<T: Send>() {}
+        /// A batch may be dispatched by another thread whenever its items may go there.
+        const _: () = { $( sent::<<crate::$module::$type<Box<u64>> as TimerQueue<Box<u64>>>::Batch>(); )* };
+    };
+}
+structures!(batches_can_be_sent);

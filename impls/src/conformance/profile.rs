@@ -2,7 +2,7 @@
 //! lead to what single random steps seldom reach.
 
 use super::rng::Rng;
-use super::step::{Aim, Script, Step, Target, Then};
+use super::step::{Aim, NEWEST, Script, Step, Target, Then};
 use crate::queue::Tick;
 
 /// A kind of schedule.
@@ -210,8 +210,8 @@ impl Writer {
         let (pick, near) = (self.rng.next(), self.rng.between(-1, 1));
         let limit = 1 + self.rng.below(4) as usize;
         let script = self.script();
-        let (all, newest) = (usize::MAX, u64::MAX);
-        let steps: &[Step] = match self.rng.below(7) {
+        let (all, newest) = (usize::MAX, NEWEST);
+        let steps: &[Step] = match self.rng.below(8) {
             // The whole queue out, cut short, and back into the empty queue; then something at its end.
             0 => &[
                 Step::Take { now: Aim::Last(0), limit: all },
@@ -259,6 +259,12 @@ impl Writer {
                 Step::Enqueue(Aim::Now(near)),
                 Step::Enqueue(Aim::Last(near)),
                 Step::Requeue { batch: pick },
+            ],
+            // A handler that takes longer than the window.
+            6 => &[
+                Step::Take { now: Aim::Head(20), limit: all },
+                Step::Process { batch: newest, script: Script { window: 5, cost: 20, after: 0, ..script } },
+                Step::Requeue { batch: newest },
             ],
             // Slots given back and used again while old handles are about.
             _ => &[

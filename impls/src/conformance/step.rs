@@ -3,6 +3,9 @@
 
 use crate::queue::Tick;
 
+/// Picks the batch that was taken last.
+pub(super) const NEWEST: u64 = u64::MAX;
+
 /// An expiry or a `now`, relative to what is there.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Aim {
