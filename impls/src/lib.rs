@@ -84,6 +84,8 @@ macro_rules! structures {
     };
 }
 
+#[cfg(feature = "testing")]
+pub mod conformance;
 mod link;
 pub mod probe;
 pub mod queue;
