@@ -252,6 +252,11 @@ impl Arrivals {
         self.queue
     }
 
+    /// How many have been given out.
+    pub fn issued(&self) -> u64 {
+        self.next
+    }
+
     /// The place of a timer that arrives now.
     pub fn place(&mut self, expiry: Tick) -> Place {
         let arrival = self.next;

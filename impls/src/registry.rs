@@ -33,6 +33,8 @@ pub struct Entry {
     pub name: &'static str,
     /// The first sentence of its documentation.
     pub summary: &'static str,
+    /// Time of `enqueue`, `take`, `requeue` in front, and `cancel`.
+    pub costs: [&'static str; 4],
     /// What it is for.
     pub role: Role,
     /// What it promises.
@@ -104,12 +106,20 @@ macro_rules! registry {
     ($( $name:literal => $module:ident :: $type:ident {
         role: $role:ident, order: $order:ident, params: [$($key:literal = $default:literal: $meaning:literal),* $(,)?],
         $(rounds_to: $rounds:literal,)?
-        summary: $summary:literal, wins: $wins:literal, loses: $loses:literal $(,)?
+        summary: $summary:literal, costs: [$enqueue:literal, $take:literal, $requeue:literal, $cancel:literal],
+        wins: $wins:literal, loses: $loses:literal $(,)?
     } )*) => {
         /// Every structure, oracle and peer, in the order of the registry.
+        ///
+        /// | name | what it is | enqueue | take | requeue in front | cancel |
+        /// |------|------------|---------|------|------------------|--------|
+        $(#[doc = concat!(
+            "| `", $name, "` | ", $summary, " | ", $enqueue, " | ", $take, " | ", $requeue, " | ", $cancel, " |"
+        )])*
         pub const ENTRIES: &[Entry] = &[$( Entry {
             name: $name,
             summary: $summary,
+            costs: [$enqueue, $take, $requeue, $cancel],
             role: Role::$role,
             order: Order::$order,
             params: &[$( Param { key: $key, default: $default, meaning: $meaning } ),*],
