@@ -1,8 +1,29 @@
 //! The timer workbench.
 
+pub mod cli;
+pub mod cmd;
+pub mod compare;
+pub mod error;
+pub mod folder;
+pub mod format;
+pub mod grid;
+pub mod journal;
+pub mod latency;
+pub mod machine;
+pub mod plan;
+pub mod progress;
+pub mod record;
+pub mod rows;
+pub mod run;
+pub mod select;
+pub mod show;
+pub mod spawn;
 pub mod spec;
 pub mod stream;
 pub mod suggest;
+pub mod summary;
+#[cfg(feature = "tables")]
+pub mod table;
 pub mod trace;
 pub mod truth;
 pub mod workload;

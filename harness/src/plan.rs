@@ -181,22 +181,19 @@ pub fn block_order(structures: usize, seed: u64, block: u32) -> Vec<usize> {
     order
 }
 
-/// Bytes that a stream needs in a file and in memory, as far as it can be told from the size: a fill, and as
-/// much again for what takes it out.
-const STREAM_BYTES_PER_TIMER: u64 = 48;
-
 /// Bytes that a timer needs in a structure and in the reference, without its payload. The largest of the
 /// five takes about half of it.
-const STRUCTURE_BYTES_PER_TIMER: u64 = 192;
+const BYTES_PER_TIMER: u64 = 192;
 
-/// Bytes of memory that a cell of this size needs in parent and worker together.
-pub fn memory_need(size: u64, payload: PayloadKind) -> u64 {
+/// Bytes of memory that a cell of this size needs in parent and worker together. Both have the stream; the
+/// parent has the reference's timers and the worker its own.
+pub fn memory_need(size: u64, payload: PayloadKind, stream_bytes: u64) -> u64 {
     let payload = match payload {
         PayloadKind::Inline(bytes) => u64::from(bytes),
         PayloadKind::Boxed(bytes) => u64::from(bytes) + 16,
     };
-    // The parent has the stream and the reference's timers, the worker the stream, the timers and samples.
-    size.saturating_mul(2 * STREAM_BYTES_PER_TIMER + STRUCTURE_BYTES_PER_TIMER + 2 * payload)
+    let timers = size.saturating_mul(BYTES_PER_TIMER.saturating_add(2 * payload));
+    timers.saturating_add(stream_bytes.saturating_mul(2))
 }
 
 /// Seconds that a cell takes, roughly: what the five take on `burst` (2 cores, Rust 1.95, payload box:16). A
