@@ -1,8 +1,11 @@
 //! The timer workbench.
 
+pub mod allocator;
 pub mod cli;
+pub mod clock;
 pub mod cmd;
 pub mod compare;
+pub mod drive;
 pub mod error;
 pub mod folder;
 pub mod format;
@@ -10,6 +13,8 @@ pub mod grid;
 pub mod journal;
 pub mod latency;
 pub mod machine;
+pub mod measure;
+pub mod payload;
 pub mod plan;
 pub mod progress;
 pub mod record;
@@ -26,4 +31,5 @@ pub mod summary;
 pub mod table;
 pub mod trace;
 pub mod truth;
+pub mod worker;
 pub mod workload;

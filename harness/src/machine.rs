@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use procfs::{Current, CurrentSI};
+use procfs::Current;
 use serde::{Deserialize, Serialize};
 
 /// The machine.

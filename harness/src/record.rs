@@ -173,7 +173,7 @@ row! {
         stream_hash: String,
         /// Optimisation level of the worker
         build_level: Option<String>,
-        /// Whether the worker asserted while it ran: `on` or `off`
+        /// Whether the worker was built with debug assertions: `true` or `false`
         build_assertions: Option<String>,
         /// When the cell started, in milliseconds since 1970
         started_unix_ms: u64,

@@ -6,7 +6,7 @@
 //!                -> each: worker -> compare with the reference -> journal
 //! ```
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,11 +25,13 @@ use crate::latency;
 use crate::plan::{Cell, Group, Plan, timed};
 use crate::progress::Progress;
 use crate::record::word;
+use crate::select::Structure;
 use crate::spawn::{Ending, Launcher};
 use crate::spec::{Pass, Report, Spec};
 use crate::stream::{Outcome, Stream};
 use crate::truth;
 use crate::workload::Workload;
+use crate::workload::replay::reproduction;
 
 /// A flag that SIGINT and SIGTERM set. The second signal ends the process at once.
 pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Error> {
@@ -76,7 +78,7 @@ impl Run<'_> {
         let streams = streams.map_err(|error| Error::file("write", self.folder, &error))?;
         let mut groups = self.plan.groups();
         let journal = Journal::open(self.folder)?;
-        let working = Working::new(self, journal, streams);
+        let working = Working::new(self, journal, streams)?;
         groups.iter_mut().for_each(|group| group.cells.retain(|cell| !working.is_finished(cell)));
         groups.retain(|group| !group.cells.is_empty());
         for some in groups.chunks(working.groups_at_once(&groups)) {
@@ -91,6 +93,8 @@ struct Working<'a> {
     run: Run<'a>,
     streams: TempDir,
     written: Mutex<Written>,
+    /// Of each replay, by workload and the tick that a structure rounds to.
+    reproduced: BTreeMap<(usize, u64), [u64; 2]>,
 }
 
 /// What the cells that run side by side share.
@@ -107,15 +111,32 @@ fn slow(cell: &Cell) -> Slow {
     (cell.structure.to_string(), cell.workload, cell.size, cell.pass)
 }
 
+/// How many of its recorded expiries each replay reproduces, and of how many. The reference is asked: a
+/// structure whose answers equal the reference's reproduces the same.
+fn reproduced(run: &Run<'_>) -> Result<BTreeMap<(usize, u64), [u64; 2]>, Error> {
+    let ticks: BTreeSet<u64> = run.plan.structures.iter().map(Structure::tick).collect();
+    let mut found = BTreeMap::new();
+    for (index, workload) in run.workloads.iter().enumerate() {
+        let Some(replay) = workload.replay() else { continue };
+        let laid = replay.lay(workload.name());
+        for &tick in &ticks {
+            let reproduction = reproduction(&laid, tick).map_err(|error| Error::usage(error.to_string()))?;
+            found.insert((index, tick), [reproduction.reproduced, reproduction.recorded]);
+        }
+    }
+    Ok(found)
+}
+
 impl<'a> Working<'a> {
-    fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Self {
+    fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Result<Self, Error> {
         let mut entries = std::mem::take(&mut run.finished);
         entries.retain(|entry| entry.status != Status::Interrupted);
         let slow_ones: HashSet<u32> =
             entries.iter().filter(|entry| entry.status == Status::Timeout).map(|entry| entry.cell).collect();
         let cells = run.plan.groups().into_iter().flat_map(|group| group.cells);
         let given_up = cells.filter(|cell| slow_ones.contains(&cell.index)).map(|cell| slow(&cell)).collect();
-        Self { run, streams, written: Mutex::new(Written { journal, entries, given_up }) }
+        let reproduced = reproduced(&run)?;
+        Ok(Self { run, streams, written: Mutex::new(Written { journal, entries, given_up }), reproduced })
     }
 
     fn is_finished(&self, cell: &Cell) -> bool {
@@ -242,8 +263,7 @@ impl<'a> Working<'a> {
                 _ = fs::remove_file(samples);
             }
         }
-        let replay = self.run.workloads[cell.workload].replay();
-        entry.reproduced = replay.map(|replay| reproduced(replay, &report.outcome));
+        entry.reproduced = self.reproduced.get(&(cell.workload, cell.structure.tick())).copied();
         entry.report = Some(report);
         Ok(())
     }

@@ -18,6 +18,7 @@ use crate::journal::Status;
 use crate::machine;
 use crate::record::word;
 use crate::spec::{AllocatorKind, Report, Spec};
+use crate::worker::OUT_OF_MEMORY;
 
 /// How often a wait looks whether the run was interrupted. A worker is not disturbed by it: it has a
 /// processor of its own for as long as the parent sleeps.
@@ -134,6 +135,9 @@ fn judge(status: ExitStatus, answer: &str, words: &str, killed_for_memory: bool)
         };
     }
     // std says so before it aborts; the kernel's own killer is known by its counter.
+    if status.code() == Some(OUT_OF_MEMORY.into()) {
+        return Ending::Failure(Status::Oom, last_words.to_owned());
+    }
     let refused = words.lines().find(|line| line.starts_with("memory allocation of "));
     if let Some(line) = refused {
         return Ending::Failure(Status::Oom, line.to_owned());
