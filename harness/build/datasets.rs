@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Writes the lists to `datasets.rs` in the build's output folder.
-pub fn embed() -> Result<(), Box<dyn Error>> {
+pub(crate) fn embed() -> Result<(), Box<dyn Error>> {
     let datasets = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../datasets");
     let workloads = files(&datasets.join("workloads"), |name| name.ends_with(".toml"))?;
     let traces = files(&datasets.join("traces"), |name| name.contains(".tt."))?;

@@ -111,6 +111,18 @@ impl Builder {
         self.arrived(left);
     }
 
+    /// Drops a batch with what is left in it.
+    pub fn drop_batch(&mut self, batch: u8) {
+        self.push(Kind::DropBatch, 0, 0, 0, batch);
+    }
+
+    /// `take` of all that is due, `process` without a window, and the drop of the empty batch.
+    pub fn sweep(&mut self, now: Tick, taken: u64) {
+        self.take(now, ALL, 0, 0, taken);
+        self.dispatch(now, ALL, 0);
+        self.drop_batch(0);
+    }
+
     /// `cancel`, which finds its timer or not.
     pub fn cancel(&mut self, id: u32, found: bool) {
         self.push(Kind::Cancel, 0, 0, id, 0);
@@ -222,23 +234,34 @@ impl<'a> Recorder<'a> {
     /// `process`; each timer that is dispatched is shown to `seen`, and their number is given.
     pub fn dispatch(&mut self, now: Tick, window: u64, batch: u8, mut seen: impl FnMut(u32)) -> u64 {
         self.builder.dispatch(now, window, batch);
-        let Some(out) = self.out(batch).as_mut() else { return 0 };
-        let left = out.len() as u64;
-        let room = self.builder.room(window, left);
         let Some(out) = self.batches[usize::from(batch)].as_mut() else { return 0 };
+        let room = self.builder.room(window, out.len() as u64);
         let mut clock = 0..;
-        let handled = process(out, || clock.next().unwrap_or(ALL), room, |_, id| {
-            seen(*id);
-            Ok::<_, ()>(Flow::Continue)
-        });
+        let handled = process(
+            out,
+            || clock.next().unwrap_or(ALL),
+            room,
+            |_, id| {
+                seen(*id);
+                Ok::<_, ()>(Flow::Continue)
+            },
+        );
         handled.done as u64
     }
 
     /// `requeue`.
     pub fn requeue(&mut self, batch: u8) -> Option<Requeued> {
-        let out = self.out(batch).take()?;
+        let out = self.batches[usize::from(batch)].take()?;
         self.builder.requeue(batch, out.len() as u64);
         Some(self.queue.requeue(out))
+    }
+
+    /// As [`Builder::sweep`]; each timer is shown to `seen`.
+    pub fn sweep(&mut self, now: Tick, seen: impl FnMut(u32)) {
+        self.take(now, ALL, 0);
+        self.dispatch(now, ALL, 0, seen);
+        self.batches[0] = None;
+        self.builder.drop_batch(0);
     }
 
     /// `cancel`; whether it found its timer.
@@ -258,9 +281,5 @@ impl<'a> Recorder<'a> {
     /// All timers queued, in order.
     pub fn queued(&self) -> Vec<u32> {
         self.queue.iter().map(|(_, id)| *id).collect()
-    }
-
-    fn out(&mut self, batch: u8) -> &mut Option<ReferenceBatch<u32>> {
-        &mut self.batches[usize::from(batch)]
     }
 }

@@ -1,6 +1,5 @@
 //! A burst: everything is queued, dispatched in rounds with a window, and memory is looked at afterwards.
 
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::builder::{ALL, Builder};
@@ -66,7 +65,10 @@ impl Model for Burst {
             return Some(("step", "is the number of ticks between two rounds; give 1 or more".into()));
         }
         if !(self.window > 0.0 && self.window <= 1.0) {
-            return Some(("window", "is the part of a step that may be used; give more than 0 and at most 1".into()));
+            return Some((
+                "window",
+                "is the part of a step that may be used; give more than 0 and at most 1".into(),
+            ));
         }
         super::too_large("gap", self.gap)
     }

@@ -75,15 +75,15 @@ impl Model for Cycle {
         let expiries = super::in_order(n + u64::from(self.due), self.gap, random);
         let now = expiries[self.due as usize - 1];
         // What stands behind starts a tick later, so that just `due` timers are due.
-        let behind = expiries.iter().enumerate().map(|(i, expiry)| expiry + u64::from(i >= self.due as usize));
+        let behind =
+            expiries.iter().enumerate().map(|(i, expiry)| expiry + u64::from(i >= self.due as usize));
         behind.for_each(|expiry| _ = out.enqueue(expiry));
         out.sample(Point::Filled);
         out.phase("cycle");
         (0..self.rounds).for_each(|_| self.round(now, out));
         // All is dispatched at last, so that the digest tells whether the order survived.
         out.phase("drain");
-        out.take(ALL, ALL, 0, 0, out.queued());
-        out.dispatch(ALL, ALL, 0);
+        out.sweep(ALL, out.queued());
         out.sample(Point::Drained);
     }
 }

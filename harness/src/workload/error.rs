@@ -92,6 +92,7 @@ pub(super) fn mended(message: &str) -> String {
     };
     let known: Vec<&str> = quoted.collect();
     let what = if first.starts_with("unknown variant") { "no value is called" } else { "there is no key" };
-    let list = if known.is_empty() { String::new() } else { format!("\n    there is `{}`", known.join("`, `")) };
+    let list =
+        if known.is_empty() { String::new() } else { format!("\n    there is `{}`", known.join("`, `")) };
     format!("{what} `{wrong}`{}{list}", did_you_mean(wrong, known.iter().copied()))
 }

@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::builder::{ALL, Builder};
+use super::builder::Builder;
 use super::model::{Extent, Model, Random};
 use crate::stream::Point;
 
@@ -49,7 +49,7 @@ impl Grow {
 impl Model for Grow {
     fn extent(&self, n: u64) -> Extent {
         let rounds = n.saturating_mul(2 * self.gap) / self.drain_step.max(1);
-        Extent { timers: n, operations: n.saturating_add(rounds.saturating_mul(2)).saturating_add(8) }
+        Extent { timers: n, operations: n.saturating_add(rounds.saturating_mul(3)).saturating_add(16) }
     }
 
     fn impossible(&self) -> Option<(&'static str, String)> {
@@ -70,8 +70,7 @@ impl Model for Grow {
         while out.queued() > 0 {
             now += self.drain_step;
             let taken = expiries[done..].partition_point(|expiry| *expiry <= now);
-            out.take(now, ALL, 0, 0, taken as u64);
-            out.dispatch(now, ALL, 0);
+            out.sweep(now, taken as u64);
             done += taken;
         }
         out.sample(Point::Drained);

@@ -16,6 +16,7 @@ mod error;
 mod grow;
 mod model;
 pub mod replay;
+mod reproduction;
 mod select;
 mod window;
 

@@ -71,7 +71,9 @@ fn made<M: Model + Serialize + 'static>(model: M) -> Made {
     Made { model: Box::new(model), parameters }
 }
 
-fn make<M: Model + Serialize + DeserializeOwned + 'static>(table: toml::Table) -> Result<Made, toml::de::Error> {
+fn make<M: Model + Serialize + DeserializeOwned + 'static>(
+    table: toml::Table,
+) -> Result<Made, toml::de::Error> {
     table.try_into::<M>().map(made)
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::Workload;
 use super::definition::{Definition, builtin};
 use super::error::{WorkloadError, mended};
 use super::model::{MODELS, Made, Model};
-use super::{Workload, replay};
 
 /// The workloads that `selector` names: `NAME`, `all`, a glob, `FILE.toml` or `replay:FILE`, each with
 /// `:key=value,key=value` behind it to change parameters, `n` or `payload`; or a list of those. After a
@@ -58,7 +58,10 @@ fn parameters(selector: &str) -> Result<(&str, Changes), WorkloadError> {
     };
     let changes: Option<Changes> = list.split(',').map(pair).collect();
     let changes = changes.ok_or_else(|| {
-        WorkloadError::parameter(name, format!("`{list}` is not a list of parameters; write key=value,key=value"))
+        WorkloadError::parameter(
+            name,
+            format!("`{list}` is not a list of parameters; write key=value,key=value"),
+        )
     })?;
     Ok((name, changes))
 }
@@ -169,6 +172,9 @@ fn whole(value: &str) -> Option<i64> {
 fn size(workload: &str, text: &str) -> Result<u64, WorkloadError> {
     let number = whole(text).and_then(|n| u64::try_from(n).ok());
     number.filter(|n| *n > 0).ok_or_else(|| {
-        WorkloadError::size(workload, format!("`n={text}` is not a number of timers; give 1 or more, as 10k or 1_000"))
+        WorkloadError::size(
+            workload,
+            format!("`n={text}` is not a number of timers; give 1 or more, as 10k or 1_000"),
+        )
     })
 }

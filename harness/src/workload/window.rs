@@ -82,8 +82,7 @@ impl Cycle<'_, '_> {
 
     /// All is dispatched, so that the digest tells whether the order survived.
     fn drain(&mut self) {
-        self.queue.take(self.now, ALL, 0);
-        self.queue.dispatch(self.now, ALL, 0, |_| ());
+        self.queue.sweep(self.now, |_| ());
     }
 }
 
