@@ -6,7 +6,7 @@ use std::error::Error;
 use std::process::Command;
 
 /// Hands compiler, target and level over to the crate as environment variables of the compilation.
-pub fn tell() -> Result<(), Box<dyn Error>> {
+pub(crate) fn tell() -> Result<(), Box<dyn Error>> {
     let version = Command::new(env::var("RUSTC")?).arg("--version").output()?;
     println!("cargo::rustc-env=TWB_RUSTC={}", String::from_utf8(version.stdout)?.trim());
     println!("cargo::rustc-env=TWB_TARGET={}", env::var("TARGET")?);

@@ -10,7 +10,7 @@ use harness::cmd;
 fn main() -> ExitCode {
     // A worker is this executable again. It is told apart before anything of the command is touched, so that
     // nothing of it lies in the memory that is measured.
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == "worker") {
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == harness::worker::VERB) {
         return harness::worker::main();
     }
     let cli = match Cli::try_parse() {

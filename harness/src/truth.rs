@@ -48,7 +48,7 @@ pub struct Laws {
 /// What a run of `stream` must amount to. `has_ids` says whether payloads carry their timer's id, and `tick`
 /// what the structure rounds to.
 pub fn truth(stream: &Stream, has_ids: bool, tick: u64) -> Truth {
-    if stream.ops.len() as u64 > Outcome::DIGEST_OPS {
+    if stream.ops.len() > Outcome::DIGEST_OPS {
         Truth::Laws(Laws::of(stream, has_ids))
     } else {
         Truth::Outcome(outcome(stream, has_ids, tick))
