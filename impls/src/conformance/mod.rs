@@ -4,9 +4,12 @@
 //! * [`cases`] are named facts, most of them faults that others had in the field;
 //! * [`lifetime`] counts the releases of items.
 //!
+//! * [`cases`] are named facts, most of them faults that others had in the field.
+//!
 //! A structure that is not in the registry, a deliberately wrong one for example, is put through [`examine`].
 
 mod book;
+pub mod cases;
 mod judge;
 mod notes;
 mod play;
