@@ -4,13 +4,15 @@
 //! * [`cases`] are named facts, most of them faults that others had in the field;
 //! * [`lifetime`] counts the releases of items.
 //!
-//! * [`cases`] are named facts, most of them faults that others had in the field.
+//! * [`cases`] are named facts, most of them faults that others had in the field;
+//! * [`lifetime`] counts the releases of items.
 //!
 //! A structure that is not in the registry, a deliberately wrong one for example, is put through [`examine`].
 
 mod book;
 pub mod cases;
 mod judge;
+pub mod lifetime;
 mod notes;
 mod play;
 mod profile;
@@ -142,6 +144,28 @@ pub fn examine<Q: TimerQueue<Token>>(
         missing if missing.is_empty() => Ok(reached),
         missing => Err(Failure::new(format!("these schedules never reached: {}", missing.join("; ")))),
     }
+}
+
+/// Every entry with its defaults, and again with each value of a parameter that changes how it works. A
+/// parameter of a new kind is added to the list below; until then its default is all that is checked.
+pub fn configurations() -> Vec<(&'static Entry, Params)> {
+    let mut all = Vec::new();
+    for entry in registry::ENTRIES {
+        all.push((entry, Params::default()));
+        for key in entry.params.iter().map(|param| param.key) {
+            let values: &[&str] = match key {
+                "arity" => &["2", "3", "8", "16"],
+                "tick" => &["7", "64", "1024"],
+                _ => &[],
+            };
+            all.extend(values.iter().map(|value| {
+                let mut params = Params::default();
+                params.set(key, value);
+                (entry, params)
+            }));
+        }
+    }
+    all
 }
 
 macro_rules! batches_can_be_sent {
