@@ -6,7 +6,8 @@ use impls::registry::{ENTRIES, Role};
 #[test]
 fn every_item_is_released_once_and_in_time() {
     for (entry, params) in conformance::configurations() {
-        let rounds = if entry.role == Role::Oracle || params.pairs().next().is_some() { 10_000 } else { 1_000_000 };
+        let rounds =
+            if entry.role == Role::Oracle || params.pairs().next().is_some() { 10_000 } else { 1_000_000 };
         lifetime::run(entry, &params, rounds).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -8,7 +8,9 @@ use std::collections::btree_map::OccupiedEntry;
 use std::marker::PhantomData;
 
 use impls::conformance::{self, Failure, Options, Promise, Reached};
-use impls::queue::{Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue};
+use impls::queue::{
+    Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue,
+};
 use impls::registry::Order;
 
 /// What a timer is ordered by, and when it is due.
@@ -213,7 +215,10 @@ fn passes<R: Rule>(promise: Promise) {
 fn fails<R: Rule>(promise: Promise, because: &str) {
     let failure = examine::<R>(promise).expect_err("the suite must notice").to_string();
     assert!(failure.contains(because), "it failed for another reason than `{because}`:\n{failure}");
-    assert!(failure.contains("seed ") && failure.contains("Enqueue"), "how to see it again is missing:\n{failure}");
+    assert!(
+        failure.contains("seed ") && failure.contains("Enqueue"),
+        "how to see it again is missing:\n{failure}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::thread;
 
+use super::erased::{AnyBatch, AnyQueue, Bench, Handle, fact};
 use super::{Failure, quiet};
 use crate::queue::{Batch, Flow, Params, Requeued, Tick, TimerQueue, process};
 use crate::registry::{self, Entry, Visit};
@@ -84,13 +85,13 @@ pub fn run(entry: &Entry, params: &Params, rounds: u64) -> Result<(), Failure> {
     impl Visit<Nothing> for Facts<'_> {
         type Out = Result<(), Failure>;
         fn visit<Q: TimerQueue<Nothing>>(self, _: Q) -> Self::Out {
-            fact("items_without_a_size", || items_without_a_size::<Q>(self.0))
+            fact("items_without_a_size", || items_without_a_size(Bench::new::<Q>(self.0, 1).queue()))
         }
     }
     impl Visit<Large> for Facts<'_> {
         type Out = Result<(), Failure>;
         fn visit<Q: TimerQueue<Large>>(self, _: Q) -> Self::Out {
-            fact("large_items_arrive_whole", || large_items_arrive_whole::<Q>(self.0))
+            fact("large_items_arrive_whole", || large_items_arrive_whole(Bench::new::<Q>(self.0, 1).queue()))
         }
     }
     impl Visit<u64> for Facts<'_> {
@@ -106,17 +107,18 @@ pub fn run(entry: &Entry, params: &Params, rounds: u64) -> Result<(), Failure> {
         registry::visit::<Large, _>(entry.name, params, facts()),
         registry::visit::<u64, _>(entry.name, params, facts()),
     ];
-    let flattened = outcomes.map(|outcome| outcome.map_err(|error| Failure::new(error.to_string())).flatten());
+    let flattened =
+        outcomes.map(|outcome| outcome.map_err(|error| Failure::new(error.to_string())).flatten());
     flattened.into_iter().collect::<Result<_, _>>().map_err(|failure| failure.of(entry.name, params))
-}
-
-fn fact(name: &str, run: impl FnOnce()) -> Result<(), Failure> {
-    quiet::caught(run).map_err(|message| Failure::new(format!("lifetime {name}: {message}")))
 }
 
 /// The facts that are counted, on `Q`.
 pub fn counted<Q: TimerQueue<Counted>>(params: &Params) -> Result<(), Failure> {
-    let facts: [(&str, fn(Desk<Q>)); 12] = [
+    counted_on(&Bench::new::<Q>(params, 1))
+}
+
+fn counted_on(bench: &Bench<'_, Counted>) -> Result<(), Failure> {
+    let facts: [(&str, fn(Desk<'_>)); 12] = [
         ("cancel_releases_now", cancel_releases_now),
         ("advance_releases_now", advance_releases_now),
         ("a_dispatched_timer_is_released_as_the_batch_moves_past_it", process_releases_one_by_one),
@@ -130,21 +132,21 @@ pub fn counted<Q: TimerQueue<Counted>>(params: &Params) -> Result<(), Failure> {
         ("FC-072 a_panicking_destructor_in_a_batch", a_panicking_destructor_in_a_batch),
         ("FC-072 a_panicking_destructor_of_a_dispatched_timer", a_panicking_destructor_when_dispatched),
     ];
-    facts.into_iter().try_for_each(|(name, run)| fact(name, || run(Desk::new(params))))
+    facts.into_iter().try_for_each(|(name, run)| fact(name, || run(Desk::new(bench))))
 }
 
 /// A queue with its tally.
-struct Desk<Q: TimerQueue<Counted>> {
-    queue: Q,
-    other: Q,
+struct Desk<'w> {
+    queue: AnyQueue<'w, Counted>,
+    other: AnyQueue<'w, Counted>,
     tally: Tally,
-    handles: Vec<Q::Handle>,
+    handles: Vec<Handle>,
 }
 
-impl<Q: TimerQueue<Counted>> Desk<Q> {
-    fn new(params: &Params) -> Self {
-        let make = || Q::with(params).expect("the parameters were checked before the first fact");
-        Self { queue: make(), other: make(), tally: Tally::default(), handles: Vec::new() }
+impl<'w> Desk<'w> {
+    fn new(bench: &Bench<'w, Counted>) -> Self {
+        let (queue, other) = (bench.queue(), bench.queue());
+        Self { queue, other, tally: Tally::default(), handles: Vec::new() }
     }
 
     /// Adds a timer at each of these expiries.
@@ -154,12 +156,12 @@ impl<Q: TimerQueue<Counted>> Desk<Q> {
         }
     }
 
-    fn all(&mut self) -> Q::Batch {
+    fn all(&mut self) -> AnyBatch<'w, Counted> {
         self.queue.take(Tick::MAX, usize::MAX)
     }
 }
 
-fn cancel_releases_now<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn cancel_releases_now(mut desk: Desk<'_>) {
     desk.fill([5; 200]);
     for (done, handle) in desk.handles.iter().enumerate() {
         assert_eq!(desk.tally.released(), done);
@@ -169,7 +171,7 @@ fn cancel_releases_now<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
     assert_eq!((desk.tally.released(), desk.queue.len()), (200, 0));
 }
 
-fn advance_releases_now<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn advance_releases_now(mut desk: Desk<'_>) {
     desk.fill(0..50);
     let mut batch = desk.all();
     for done in 0..50 {
@@ -180,18 +182,23 @@ fn advance_releases_now<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
     }
 }
 
-fn process_releases_one_by_one<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn process_releases_one_by_one(mut desk: Desk<'_>) {
     desk.fill(0..50);
     let (mut batch, mut done) = (desk.all(), 0);
-    process(&mut batch, || 0, 1, |_, _| {
-        assert_eq!(desk.tally.released(), done, "items released when the handler is called");
-        done += 1;
-        Ok::<_, ()>(Flow::Continue)
-    });
+    process(
+        &mut batch,
+        || 0,
+        1,
+        |_, _| {
+            assert_eq!(desk.tally.released(), done, "items released when the handler is called");
+            done += 1;
+            Ok::<_, ()>(Flow::Continue)
+        },
+    );
     assert_eq!(desk.tally.released(), 50);
 }
 
-fn putting_back_releases_nothing<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn putting_back_releases_nothing(mut desk: Desk<'_>) {
     desk.fill(0..60);
     let batch = desk.all();
     assert_eq!(desk.queue.requeue(batch), Requeued::IntoEmpty);
@@ -205,7 +212,7 @@ fn putting_back_releases_nothing<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
     assert_eq!(desk.tally.released(), 63);
 }
 
-fn moving_and_shrinking_release_nothing<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn moving_and_shrinking_release_nothing(mut desk: Desk<'_>) {
     desk.fill(0..100);
     for (nth, handle) in desk.handles.iter_mut().enumerate() {
         let to = nth as Tick * 7_919 % 100;
@@ -220,7 +227,7 @@ fn moving_and_shrinking_release_nothing<Q: TimerQueue<Counted>>(mut desk: Desk<Q
     assert_eq!((desk.tally.released(), desk.queue.len()), (40, 60));
 }
 
-fn dropping_a_batch_lets_go_of_every_item<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn dropping_a_batch_lets_go_of_every_item(mut desk: Desk<'_>) {
     desk.fill(0..100);
     let mut batch = desk.queue.take(1 << 20, 60);
     for _ in 0..10 {
@@ -233,7 +240,7 @@ fn dropping_a_batch_lets_go_of_every_item<Q: TimerQueue<Counted>>(mut desk: Desk
     assert_eq!(desk.tally.released(), 100);
 }
 
-fn dropping_the_queue_spares_batches<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn dropping_the_queue_spares_batches(mut desk: Desk<'_>) {
     desk.fill(0..90);
     let mut first = desk.queue.take(1 << 20, 30);
     let second = desk.queue.take(1 << 20, 30);
@@ -247,7 +254,7 @@ fn dropping_the_queue_spares_batches<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) 
     assert_eq!(desk.tally.released(), 90);
 }
 
-fn a_refused_batch_lets_go_of_its_items_once<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn a_refused_batch_lets_go_of_its_items_once(mut desk: Desk<'_>) {
     desk.fill(0..20);
     let batch = desk.all();
     assert!(quiet::caught(|| desk.other.requeue(batch)).is_err(), "a batch of another queue was put back");
@@ -257,7 +264,7 @@ fn a_refused_batch_lets_go_of_its_items_once<Q: TimerQueue<Counted>>(mut desk: D
     assert_eq!(desk.queue.len(), 20);
 }
 
-fn each_item_is_released_exactly_once<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn each_item_is_released_exactly_once(mut desk: Desk<'_>) {
     desk.fill((0..500).map(|nth| nth * 7_919 % 300));
     for handle in desk.handles.iter().step_by(5) {
         assert!(desk.queue.cancel(*handle).is_some());
@@ -276,7 +283,7 @@ fn each_item_is_released_exactly_once<Q: TimerQueue<Counted>>(mut desk: Desk<Q>)
 }
 
 /// Five timers, of which the third panics when it is released.
-fn with_a_bomb<Q: TimerQueue<Counted>>(desk: &mut Desk<Q>) {
+fn with_a_bomb(desk: &mut Desk<'_>) {
     for nth in 0..5 {
         let mut item = desk.tally.item();
         item.panics = nth == 2;
@@ -284,7 +291,7 @@ fn with_a_bomb<Q: TimerQueue<Counted>>(desk: &mut Desk<Q>) {
     }
 }
 
-fn a_panicking_destructor_in_a_queue<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn a_panicking_destructor_in_a_queue(mut desk: Desk<'_>) {
     with_a_bomb(&mut desk);
     let Desk { queue, tally, .. } = desk;
     assert!(quiet::caught(|| drop(queue)).is_err(), "the panic was swallowed");
@@ -292,7 +299,7 @@ fn a_panicking_destructor_in_a_queue<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) 
     assert!((3..=5).contains(&released), "{released} of 5 released");
 }
 
-fn a_panicking_destructor_in_a_batch<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn a_panicking_destructor_in_a_batch(mut desk: Desk<'_>) {
     with_a_bomb(&mut desk);
     let batch = desk.all();
     assert!(quiet::caught(|| drop(batch)).is_err(), "the panic was swallowed");
@@ -304,7 +311,7 @@ fn a_panicking_destructor_in_a_batch<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) 
     assert_eq!(desk.all().len(), 20);
 }
 
-fn a_panicking_destructor_when_dispatched<Q: TimerQueue<Counted>>(mut desk: Desk<Q>) {
+fn a_panicking_destructor_when_dispatched(mut desk: Desk<'_>) {
     with_a_bomb(&mut desk);
     let mut batch = desk.all();
     let outcome = quiet::caught(|| process(&mut batch, || 0, 1, |_, _| Ok::<_, ()>(Flow::Continue)));
@@ -316,28 +323,31 @@ fn a_panicking_destructor_when_dispatched<Q: TimerQueue<Counted>>(mut desk: Desk
     assert_eq!(desk.tally.released(), 5);
 }
 
-fn items_without_a_size<Q: TimerQueue<Nothing>>(params: &Params) {
-    let mut queue = Q::with(params).expect("the parameters were checked before");
+fn items_without_a_size(mut queue: AnyQueue<'_, Nothing>) {
     let handles: Vec<_> = (0..300).map(|nth| queue.enqueue(nth * 7 % 100, Nothing::new())).collect();
     assert!(handles.iter().step_by(3).all(|handle| queue.cancel(*handle).is_some()));
     assert_eq!((NOTHINGS.get(), queue.len()), (200, 200));
     let mut batch = queue.take(Tick::MAX, 150);
     let (mut last, mut done) = (0, 0);
-    process(&mut batch, || 0, 1, |expiry, _| {
-        assert!(last <= expiry, "{expiry} came after {last}");
-        (last, done) = (expiry, done + 1);
-        Ok::<_, ()>(if done == 100 { Flow::Stop } else { Flow::Continue })
-    });
+    process(
+        &mut batch,
+        || 0,
+        1,
+        |expiry, _| {
+            assert!(last <= expiry, "{expiry} came after {last}");
+            (last, done) = (expiry, done + 1);
+            Ok::<_, ()>(if done == 100 { Flow::Stop } else { Flow::Continue })
+        },
+    );
     assert_eq!((NOTHINGS.get(), batch.len()), (101, 51));
     queue.requeue(batch);
     queue.check();
-    assert_eq!((queue.iter().count(), queue.len()), (101, 101));
+    assert_eq!((queue.timers().len(), queue.len()), (101, 101));
     drop(queue);
     assert_eq!(NOTHINGS.get(), 0);
 }
 
-fn large_items_arrive_whole<Q: TimerQueue<Large>>(params: &Params) {
-    let mut queue = Q::with(params).expect("the parameters were checked before");
+fn large_items_arrive_whole(mut queue: AnyQueue<'_, Large>) {
     let item = |id: u64| Large(std::array::from_fn(|word| id * 1_000 + word as u64));
     for id in 0..200 {
         queue.enqueue(id * 7_919 % 200, item(id));
@@ -356,11 +366,10 @@ fn large_items_arrive_whole<Q: TimerQueue<Large>>(params: &Params) {
 
 /// Whether a container stays as large as it is, however often its timers go through batches.
 pub fn flat<Q: TimerQueue<u64>>(params: &Params, rounds: u64) -> Result<(), Failure> {
-    fact("the_container_stays_flat", || the_container_stays_flat::<Q>(params, rounds))
+    fact("the_container_stays_flat", || the_container_stays_flat(Bench::new::<Q>(params, 1).queue(), rounds))
 }
 
-fn the_container_stays_flat<Q: TimerQueue<u64>>(params: &Params, rounds: u64) {
-    let mut queue = Q::with(params).expect("the parameters were checked before");
+fn the_container_stays_flat(mut queue: AnyQueue<'_, u64>, rounds: u64) {
     let (mut early, mut all) = (0, 0);
     for round in 0..rounds {
         for nth in 0..3 {

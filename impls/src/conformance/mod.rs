@@ -11,6 +11,7 @@
 
 mod book;
 pub mod cases;
+mod erased;
 mod judge;
 pub mod lifetime;
 mod notes;
@@ -125,7 +126,10 @@ pub fn run(entry: &Entry, params: &Params, options: Options) -> Result<Reached, 
     }
     let work = Examine(params, Promise::of(entry, params), options);
     let outcome = registry::visit(entry.name, params, work);
-    outcome.map_err(|error| Failure::new(error.to_string())).flatten().map_err(|failure| failure.of(entry.name, params))
+    outcome
+        .map_err(|error| Failure::new(error.to_string()))
+        .flatten()
+        .map_err(|failure| failure.of(entry.name, params))
 }
 
 /// Plays all schedules on `Q`, and makes sure that they reached what they must.

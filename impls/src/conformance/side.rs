@@ -75,18 +75,32 @@ pub(super) enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Whether the handle differs from all that were given before.
-    Enqueued { fresh: bool },
+    Enqueued {
+        fresh: bool,
+    },
     Taken,
-    Processed { seen: Vec<Seen>, reads: usize, done: usize, ended: End },
+    Processed {
+        seen: Vec<Seen>,
+        reads: usize,
+        done: usize,
+        ended: End,
+    },
     Advanced(Option<Seen>),
     Requeued(Requeued),
     Dropped,
     Got(Option<Seen>),
     Cancelled(Option<Seen>),
-    Rescheduled { moved: bool, fresh: bool },
+    Rescheduled {
+        moved: bool,
+        fresh: bool,
+    },
     /// What look-up, reschedule and cancel reached with a handle of another queue.
-    ForeignHandle { reached: [bool; 3] },
-    ForeignBatch { refused: bool },
+    ForeignHandle {
+        reached: [bool; 3],
+    },
+    ForeignBatch {
+        refused: bool,
+    },
     Shrunk,
 }
 

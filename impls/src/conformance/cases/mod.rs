@@ -6,7 +6,8 @@ mod order;
 mod rounds;
 mod starts;
 
-use super::{Failure, Promise, quiet};
+use super::erased::{AnyQueue, Bench, Handle, fact};
+use super::{Failure, Promise};
 use crate::queue::{Batch, Flow, Params, Tick, TimerQueue, process};
 use crate::registry::{self, Entry, Order, Visit};
 
@@ -31,36 +32,21 @@ enum Needs {
     Tick,
 }
 
-struct Case<Q> {
+struct Case {
     source: &'static str,
     name: &'static str,
     needs: Needs,
-    run: fn(&Bench<Q>),
-}
-
-/// Makes queues for a case.
-struct Bench<Q> {
-    make: fn(&Params) -> Q,
-    params: Params,
-    tick: Tick,
-}
-
-impl<Q> Bench<Q> {
-    fn queue(&self) -> Q {
-        (self.make)(&self.params)
-    }
+    run: fn(&Bench<'_, u64>),
 }
 
 macro_rules! cases {
     ($( $source:literal $needs:ident $name:ident, )*) => {
-        pub(super) fn table<Q: crate::queue::TimerQueue<u64>>() -> Vec<super::Case<Q>> {
-            vec![$( super::Case {
-                source: $source,
-                name: stringify!($name),
-                needs: super::Needs::$needs,
-                run: $name::<Q>,
-            } ),*]
-        }
+        pub(super) const CASES: &[super::Case] = &[$( super::Case {
+            source: $source,
+            name: stringify!($name),
+            needs: super::Needs::$needs,
+            run: $name,
+        } ),*];
     };
 }
 use cases;
@@ -85,42 +71,45 @@ pub fn run(entry: &Entry, params: &Params) -> Result<Done, Failure> {
         }
     }
     let outcome = registry::visit(entry.name, params, Cases(params, Promise::of(entry, params)));
-    outcome.map_err(|error| Failure::new(error.to_string())).flatten().map_err(|failure| failure.of(entry.name, params))
+    outcome
+        .map_err(|error| Failure::new(error.to_string()))
+        .flatten()
+        .map_err(|failure| failure.of(entry.name, params))
 }
 
 /// Runs all cases on `Q`.
 pub fn examine<Q: TimerQueue<u64>>(params: &Params, promise: Promise) -> Result<Done, Failure> {
-    let make = |params: &Params| Q::with(params).expect("the parameters were checked before the first case");
-    let bench = Bench { make, params: params.clone(), tick: promise.tick };
+    all_on(&Bench::new::<Q>(params, promise.tick), promise)
+}
+
+fn all_on(bench: &Bench<'_, u64>, promise: Promise) -> Result<Done, Failure> {
     let (mut done, mut failures) = (Done::default(), Vec::new());
-    for case in tables::<Q>() {
+    for case in [starts::CASES, handles::CASES, order::CASES, rounds::CASES].into_iter().flatten() {
         let name = format!("{} {}", case.source, case.name);
         if !applies(case.needs, promise) {
             done.skipped.push(name);
             continue;
         }
-        match quiet::caught(|| (case.run)(&bench)) {
+        match fact(&format!("case {name}"), || (case.run)(bench)) {
             Ok(()) => done.held.push(name),
-            Err(message) => failures.push(format!("case {name}: {message}")),
+            Err(failure) => failures.push(failure.to_string()),
         }
     }
     if failures.is_empty() { Ok(done) } else { Err(Failure::new(failures.join("\n"))) }
 }
 
-fn tables<Q: TimerQueue<u64>>() -> impl Iterator<Item = Case<Q>> {
-    [starts::table(), handles::table(), order::table(), rounds::table()].into_iter().flatten()
-}
-
 fn applies(needs: Needs, promise: Promise) -> bool {
     match (needs, promise.order) {
         (Needs::Tick, Order::Exact) => promise.tick > 1,
-        (Needs::Expiry, Order::Exact | Order::TiesAnyOrder) | (Needs::Arrival, Order::Exact) => promise.tick == 1,
+        (Needs::Expiry, Order::Exact | Order::TiesAnyOrder) | (Needs::Arrival, Order::Exact) => {
+            promise.tick == 1
+        }
         _ => false,
     }
 }
 
 /// Dispatches all that is due at `now`.
-fn gives(queue: &mut impl TimerQueue<u64>, now: Tick) -> Vec<u64> {
+fn gives(queue: &mut AnyQueue<'_, u64>, now: Tick) -> Vec<u64> {
     rest(queue.take(now, ALL))
 }
 
@@ -135,12 +124,12 @@ fn expiries(mut batch: impl Batch<u64>) -> Vec<Tick> {
 }
 
 /// Everything in the queue, in order, without taking it.
-fn shows(queue: &impl TimerQueue<u64>) -> Vec<u64> {
-    queue.iter().map(|(_, item)| *item).collect()
+fn shows(queue: &AnyQueue<'_, u64>) -> Vec<u64> {
+    queue.timers().into_iter().map(|(_, item)| *item).collect()
 }
 
 /// A queue with these timers, and their handles.
-fn filled<Q: TimerQueue<u64>>(bench: &Bench<Q>, timers: &[(Tick, u64)]) -> (Q, Vec<Q::Handle>) {
+fn filled<'w>(bench: &Bench<'w, u64>, timers: &[(Tick, u64)]) -> (AnyQueue<'w, u64>, Vec<Handle>) {
     let mut queue = bench.queue();
     let handles = timers.iter().map(|(expiry, item)| queue.enqueue(*expiry, *item)).collect();
     (queue, handles)
@@ -149,10 +138,15 @@ fn filled<Q: TimerQueue<u64>>(bench: &Bench<Q>, timers: &[(Tick, u64)]) -> (Q, V
 /// Dispatches `count` timers of a batch.
 fn dispatch(batch: &mut impl Batch<u64>, count: usize) {
     let mut left = count;
-    let processed = process(batch, || 0, 1, |_, _| {
-        let flow = if left == 0 { Flow::Stop } else { Flow::Continue };
-        left = left.saturating_sub(1);
-        Ok::<_, ()>(flow)
-    });
+    let processed = process(
+        batch,
+        || 0,
+        1,
+        |_, _| {
+            let flow = if left == 0 { Flow::Stop } else { Flow::Continue };
+            left = left.saturating_sub(1);
+            Ok::<_, ()>(flow)
+        },
+    );
     assert_eq!(processed.done, count, "timers dispatched");
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::{A, ALL, B, Bench, C, X, cases, filled, gives, rest};
 use crate::conformance::quiet;
-use crate::queue::{Batch, Ended, Flow, Processed, Requeued, TimerQueue, process};
+use crate::queue::{Batch, Ended, Flow, Processed, Requeued, process};
 
 cases! {
     "FC-025" Expiry every_timer_is_counted_once_whatever_ends_it,
@@ -33,7 +33,7 @@ fn each(
     process(batch, || 0, 1, |_, item| handler(*item))
 }
 
-fn every_timer_is_counted_once_whatever_ends_it<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn every_timer_is_counted_once_whatever_ends_it(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     let handles: Vec<_> = (0..11).map(|item| queue.enqueue(200, item)).collect();
     let mut batch = queue.take(200, ALL);
@@ -50,7 +50,7 @@ fn every_timer_is_counted_once_whatever_ends_it<Q: TimerQueue<u64>>(bench: &Benc
     assert_eq!((dispatched + cancelled, queue.len()), (11, 0));
 }
 
-fn a_handler_may_try_to_cancel_itself<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_handler_may_try_to_cancel_itself(bench: &Bench<'_, u64>) {
     let (mut queue, handles) = filled(bench, &[(10, A)]);
     let mut batch = queue.take(10, ALL);
     let processed = each(&mut batch, |_| {
@@ -60,7 +60,7 @@ fn a_handler_may_try_to_cancel_itself<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!((processed.done, batch.len(), queue.len()), (1, 0, 0));
 }
 
-fn cancelled_and_called_never_both_happen<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn cancelled_and_called_never_both_happen(bench: &Bench<'_, u64>) {
     let (mut queue, handles) = filled(bench, &[(10, A), (10, B)]);
     let mut batch = queue.take(10, ALL);
     let (mut called, mut cancelled) = (Vec::new(), 0);
@@ -73,7 +73,7 @@ fn cancelled_and_called_never_both_happen<Q: TimerQueue<u64>>(bench: &Bench<Q>) 
     assert_eq!((called, cancelled), (vec![A, B], 0));
 }
 
-fn a_handler_may_queue_into_the_bucket_it_came_from<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_handler_may_queue_into_the_bucket_it_came_from(bench: &Bench<'_, u64>) {
     for turn in [8, 60, 64, 256, 512, 4_096] {
         let (mut queue, _) = filled(bench, &[(10, A)]);
         let mut batch = queue.take(10, ALL);
@@ -87,7 +87,7 @@ fn a_handler_may_queue_into_the_bucket_it_came_from<Q: TimerQueue<u64>>(bench: &
     }
 }
 
-fn a_self_renewing_timer_runs_once_per_round<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_self_renewing_timer_runs_once_per_round(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(10, A)]);
     for _ in 0..5 {
         let mut batch = queue.take(10, ALL);
@@ -100,7 +100,7 @@ fn a_self_renewing_timer_runs_once_per_round<Q: TimerQueue<u64>>(bench: &Bench<Q
     assert_eq!(queue.take(10, ALL).len(), 1);
 }
 
-fn a_round_is_what_was_due_when_it_began<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_round_is_what_was_due_when_it_began(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let mut batch = queue.take(5, ALL);
     let processed = each(&mut batch, |item| {
@@ -110,7 +110,7 @@ fn a_round_is_what_was_due_when_it_began<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!((processed.done, processed.ended, queue.len()), (3, Ended::Drained, 3));
 }
 
-fn a_failing_handler_stops_the_round_and_not_the_queue<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_failing_handler_stops_the_round_and_not_the_queue(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let mut batch = queue.take(3, ALL);
     let processed = each(&mut batch, |item| if item == B { Err("B failed") } else { Ok(Flow::Continue) });
@@ -119,17 +119,22 @@ fn a_failing_handler_stops_the_round_and_not_the_queue<Q: TimerQueue<u64>>(bench
     assert_eq!(gives(&mut queue, 3), [B, C]);
 }
 
-fn a_failure_outranks_a_window_that_closed<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_failure_outranks_a_window_that_closed(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let (mut batch, clock) = (queue.take(3, ALL), Cell::new(0));
-    let processed = process(&mut batch, || clock.get(), 10, |_, _| {
-        clock.set(50);
-        Err::<Flow, _>("the first failed")
-    });
+    let processed = process(
+        &mut batch,
+        || clock.get(),
+        10,
+        |_, _| {
+            clock.set(50);
+            Err::<Flow, _>("the first failed")
+        },
+    );
     assert_eq!((processed.done, processed.ended, batch.len()), (0, Ended::Failed("the first failed"), 3));
 }
 
-fn the_window_uses_a_fresh_clock_reading_per_timer<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_window_uses_a_fresh_clock_reading_per_timer(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C), (4, X)]);
     let (mut batch, clock) = (queue.take(9, ALL), Cell::new(0));
     let mut reads = Vec::new();
@@ -146,14 +151,14 @@ fn the_window_uses_a_fresh_clock_reading_per_timer<Q: TimerQueue<u64>>(bench: &B
     assert_eq!(rest(batch), [C, X]);
 }
 
-fn a_window_of_0_dispatches_nothing<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_window_of_0_dispatches_nothing(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A)]);
     let mut batch = queue.take(9, ALL);
     let processed = process(&mut batch, || 7, 7, |_, _| Err("it was called"));
     assert_eq!((processed.done, processed.ended, batch.len()), (0, Ended::WindowClosed, 1));
 }
 
-fn at_the_deadline_the_window_is_closed<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn at_the_deadline_the_window_is_closed(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let (mut batch, clock) = (queue.take(9, ALL), Cell::new(100));
     let tick = |_, _: &mut u64| {
@@ -164,13 +169,14 @@ fn at_the_deadline_the_window_is_closed<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!((processed.done, processed.ended, batch.len()), (2, Ended::WindowClosed, 1));
 }
 
-fn the_clock_is_not_read_for_an_empty_batch<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_clock_is_not_read_for_an_empty_batch(bench: &Bench<'_, u64>) {
     let mut batch = bench.queue().take(9, ALL);
-    let processed = process(&mut batch, || panic!("the clock was read"), 0, |_, _| Ok::<_, ()>(Flow::Continue));
+    let processed =
+        process(&mut batch, || panic!("the clock was read"), 0, |_, _| Ok::<_, ()>(Flow::Continue));
     assert_eq!((processed.done, processed.ended), (0, Ended::Drained));
 }
 
-fn a_handler_that_panics_leaves_its_timer_first<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_handler_that_panics_leaves_its_timer_first(bench: &Bench<'_, u64>) {
     let (mut queue, handles) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let mut batch = queue.take(3, ALL);
     let outcome = quiet::caught(|| {
@@ -184,7 +190,7 @@ fn a_handler_that_panics_leaves_its_timer_first<Q: TimerQueue<u64>>(bench: &Benc
     assert_eq!(gives(&mut queue, 3), [B, C]);
 }
 
-fn a_handler_that_stops_is_no_failure<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_handler_that_stops_is_no_failure(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B)]);
     let mut batch = queue.take(3, ALL);
     let processed = each(&mut batch, |_| Ok(Flow::Stop));
@@ -192,7 +198,7 @@ fn a_handler_that_stops_is_no_failure<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!(rest(batch), [A, B]);
 }
 
-fn a_batch_processed_again_goes_on_where_it_stopped<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_batch_processed_again_goes_on_where_it_stopped(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1, A), (2, B), (3, C)]);
     let mut batch = queue.take(3, ALL);
     let mut called = Vec::new();
@@ -208,13 +214,18 @@ fn a_batch_processed_again_goes_on_where_it_stopped<Q: TimerQueue<u64>>(bench: &
     assert!(batch.is_empty());
 }
 
-fn what_a_handler_does_to_its_item_stays_done<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn what_a_handler_does_to_its_item_stays_done(bench: &Bench<'_, u64>) {
     let (mut queue, handles) = filled(bench, &[(1, A), (2, B)]);
     let mut batch = queue.take(3, ALL);
-    process(&mut batch, || 0, 1, |_, item| {
-        *item += 1_000_000;
-        Ok::<_, ()>(Flow::Stop)
-    });
+    process(
+        &mut batch,
+        || 0,
+        1,
+        |_, item| {
+            *item += 1_000_000;
+            Ok::<_, ()>(Flow::Stop)
+        },
+    );
     queue.requeue(batch);
     assert_eq!(queue.get(handles[0]), Some((1, &(A + 1_000_000))));
     assert_eq!(gives(&mut queue, 3), [A + 1_000_000, B]);

@@ -1,7 +1,7 @@
 //! Expiries far away, past and large; clocks that jump; the next expiry; wheels' levels.
 
 use super::{A, B, Bench, C, D, cases, expiries, filled, gives, rest, shows};
-use crate::queue::{Batch, Tick, TimerQueue};
+use crate::queue::{Batch, Tick};
 
 cases! {
     "FC-001" Expiry a_start_years_ahead_is_stored_exactly,
@@ -36,14 +36,14 @@ cases! {
     "contract" Tick the_next_expiry_of_a_coarse_tick_is_the_first_now_that_gives_something,
 }
 
-fn a_start_years_ahead_is_stored_exactly<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_start_years_ahead_is_stored_exactly(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(99_999_999_000, A)]);
     assert_eq!((queue.len(), queue.next_expiry()), (1, Some(99_999_999_000)));
     assert_eq!(gives(&mut queue, 99_999_998_999), []);
     assert_eq!(gives(&mut queue, 99_999_999_000), [A]);
 }
 
-fn the_largest_start_never_fires_early<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_largest_start_never_fires_early(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert!(queue.take(1_000, usize::MAX).is_empty());
     queue.enqueue(Tick::MAX, A);
@@ -52,14 +52,14 @@ fn the_largest_start_never_fires_early<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!(gives(&mut queue, Tick::MAX), [A]);
 }
 
-fn starts_above_31_and_32_bits_keep_their_order<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn starts_above_31_and_32_bits_keep_their_order(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1 << 31, A), (1 << 32, B), (10, C)]);
     assert_eq!(shows(&queue), [C, A, B]);
     assert_eq!(gives(&mut queue, 11), [C]);
     assert_eq!(gives(&mut queue, Tick::MAX), [A, B]);
 }
 
-fn ordering_compares_whole_64_bit_starts<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn ordering_compares_whole_64_bit_starts(bench: &Bench<'_, u64>) {
     let starts = [0, (1 << 31) + 1, (1 << 32) + 5, 1 << 63];
     for code in 0..24 {
         let (mut left, mut code) = (starts.to_vec(), code);
@@ -73,7 +73,7 @@ fn ordering_compares_whole_64_bit_starts<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     }
 }
 
-fn inserting_works_however_long_the_queue_has_lived<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn inserting_works_however_long_the_queue_has_lived(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     let start = (1 << 36) + 10_000;
     assert_eq!(gives(&mut queue, 1 << 36), []);
@@ -82,7 +82,7 @@ fn inserting_works_however_long_the_queue_has_lived<Q: TimerQueue<u64>>(bench: &
     assert_eq!(gives(&mut queue, start), [A]);
 }
 
-fn the_tick_count_passes_31_bits_without_a_pause<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_tick_count_passes_31_bits_without_a_pause(bench: &Bench<'_, u64>) {
     for middle in [1 << 31, 1 << 32, 1 << 63] {
         let mut queue = bench.queue();
         assert_eq!(gives(&mut queue, middle - 2), []);
@@ -95,7 +95,7 @@ fn the_tick_count_passes_31_bits_without_a_pause<Q: TimerQueue<u64>>(bench: &Ben
     }
 }
 
-fn a_fresh_timer_is_not_due_because_the_clock_is_large<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_fresh_timer_is_not_due_because_the_clock_is_large(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert_eq!(gives(&mut queue, 4_312_767_330), []);
     queue.enqueue(4_312_785_130, A);
@@ -103,7 +103,7 @@ fn a_fresh_timer_is_not_due_because_the_clock_is_large<Q: TimerQueue<u64>>(bench
     assert_eq!(queue.next_expiry(), Some(4_312_785_130));
 }
 
-fn a_past_start_is_due_at_once<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_past_start_is_due_at_once(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert_eq!(gives(&mut queue, 1_000), []);
     queue.enqueue(954, A);
@@ -111,7 +111,7 @@ fn a_past_start_is_due_at_once<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!(gives(&mut queue, 1_000), [A]);
 }
 
-fn a_past_start_does_not_pull_the_clock_back<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_past_start_does_not_pull_the_clock_back(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert_eq!(gives(&mut queue, 500), []);
     queue.enqueue(400, A);
@@ -121,7 +121,7 @@ fn a_past_start_does_not_pull_the_clock_back<Q: TimerQueue<u64>>(bench: &Bench<Q
     assert_eq!(gives(&mut queue, 600), [B]);
 }
 
-fn an_earlier_timer_moves_the_next_expiry<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn an_earlier_timer_moves_the_next_expiry(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(10_000, A)]);
     assert_eq!(queue.next_expiry(), Some(10_000));
     queue.enqueue(600, B);
@@ -130,20 +130,20 @@ fn an_earlier_timer_moves_the_next_expiry<Q: TimerQueue<u64>>(bench: &Bench<Q>) 
     assert_eq!(queue.next_expiry(), Some(10_000));
 }
 
-fn the_next_expiry_is_the_minimum_and_not_the_first_stored<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_next_expiry_is_the_minimum_and_not_the_first_stored(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(50, A), (20, B), (30, C)]);
     assert_eq!(queue.next_expiry(), Some(20));
     assert_eq!(gives(&mut queue, 25), [B]);
     assert_eq!(queue.next_expiry(), Some(30));
 }
 
-fn an_overdue_head_and_a_fresh_short_timer_both_come_out<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn an_overdue_head_and_a_fresh_short_timer_both_come_out(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(500, A), (1_001, B)]);
     assert_eq!(queue.next_expiry(), Some(500));
     assert_eq!(gives(&mut queue, 1_001), [A, B]);
 }
 
-fn a_start_more_than_one_turn_ahead_waits_for_its_turn<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_start_more_than_one_turn_ahead_waits_for_its_turn(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert_eq!(gives(&mut queue, 200), []);
     queue.enqueue(800, A);
@@ -152,7 +152,7 @@ fn a_start_more_than_one_turn_ahead_waits_for_its_turn<Q: TimerQueue<u64>>(bench
     assert_eq!(gives(&mut queue, 800), [A]);
 }
 
-fn rounds_are_counted<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn rounds_are_counted(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(20, A)]);
     for now in [4, 12, 19] {
         assert_eq!(gives(&mut queue, now), []);
@@ -160,7 +160,7 @@ fn rounds_are_counted<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!(gives(&mut queue, 20), [A]);
 }
 
-fn the_reach_of_the_wheel_is_measured_from_now<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_reach_of_the_wheel_is_measured_from_now(bench: &Bench<'_, u64>) {
     for bits in 3..63 {
         let (mut queue, reach) = (bench.queue(), 1 << bits);
         assert_eq!(gives(&mut queue, 10_000), []);
@@ -174,7 +174,7 @@ fn the_reach_of_the_wheel_is_measured_from_now<Q: TimerQueue<u64>>(bench: &Bench
     }
 }
 
-fn a_repeat_every_ten_ticks_stays_every_ten_ticks<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_repeat_every_ten_ticks_stays_every_ten_ticks(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(10, A)]);
     let mut deliveries = Vec::new();
     for now in 0..=10_000 {
@@ -188,7 +188,7 @@ fn a_repeat_every_ten_ticks_stays_every_ten_ticks<Q: TimerQueue<u64>>(bench: &Be
     assert_eq!(deliveries, right);
 }
 
-fn the_nearest_start_wins_across_levels<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_nearest_start_wins_across_levels(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(300, A)]);
     assert_eq!(gives(&mut queue, 250), []);
     queue.enqueue(400, B);
@@ -196,7 +196,7 @@ fn the_nearest_start_wins_across_levels<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     assert_eq!(gives(&mut queue, 300), [A]);
 }
 
-fn due_at_the_start_and_not_one_unit_after<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn due_at_the_start_and_not_one_unit_after(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(60, A), (3_600, B)]);
     assert_eq!(gives(&mut queue, 59), []);
     assert_eq!(gives(&mut queue, 60), [A]);
@@ -204,7 +204,7 @@ fn due_at_the_start_and_not_one_unit_after<Q: TimerQueue<u64>>(bench: &Bench<Q>)
     assert_eq!(gives(&mut queue, 3_600), [B]);
 }
 
-fn a_move_between_levels_is_not_a_delivery<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_move_between_levels_is_not_a_delivery(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     assert_eq!(gives(&mut queue, 100), []);
     queue.enqueue(248, A);
@@ -215,20 +215,20 @@ fn a_move_between_levels_is_not_a_delivery<Q: TimerQueue<u64>>(bench: &Bench<Q>)
     assert_eq!(gives(&mut queue, 248), [A]);
 }
 
-fn one_long_step_gives_everything_in_order<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn one_long_step_gives_everything_in_order(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(300_000, 4), (70, 2), (3, 1), (5_000, 3)]);
     assert_eq!(gives(&mut queue, 300_000), [1, 2, 3, 4]);
     assert_eq!(queue.next_expiry(), None);
 }
 
-fn a_smaller_now_is_harmless<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_smaller_now_is_harmless(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(95, A), (105, B)]);
     assert_eq!(gives(&mut queue, 100), [A]);
     assert_eq!(gives(&mut queue, 90), []);
     assert_eq!(gives(&mut queue, 105), [B]);
 }
 
-fn after_a_jump_the_clock_is_really_there<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn after_a_jump_the_clock_is_really_there(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(10, A), (20, B)]);
     assert_eq!(gives(&mut queue, 1_000_000), [A, B]);
     queue.enqueue(1_000_005, C);
@@ -236,7 +236,7 @@ fn after_a_jump_the_clock_is_really_there<Q: TimerQueue<u64>>(bench: &Bench<Q>) 
     assert_eq!(gives(&mut queue, 1_000_005), [C]);
 }
 
-fn the_next_start_comes_from_the_last_start<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_next_start_comes_from_the_last_start(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(10, A)]);
     for round in 1..=1_000 {
         let late = round * 10 + 3;
@@ -246,7 +246,7 @@ fn the_next_start_comes_from_the_last_start<Q: TimerQueue<u64>>(bench: &Bench<Q>
     }
 }
 
-fn a_smaller_now_takes_what_is_due_by_it_and_no_more<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_smaller_now_takes_what_is_due_by_it_and_no_more(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(5, A), (2_000, B), (9_000, C)]);
     assert_eq!(rest(queue.take(10_000, 0)), []);
     assert_eq!(queue.next_expiry(), Some(5));
@@ -259,7 +259,7 @@ fn a_smaller_now_takes_what_is_due_by_it_and_no_more<Q: TimerQueue<u64>>(bench: 
     assert_eq!(gives(&mut queue, 9_000), [C]);
 }
 
-fn everything_is_taken_at_the_end_of_time<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn everything_is_taken_at_the_end_of_time(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(Tick::MAX, B), (0, A), (Tick::MAX - 1, D), (Tick::MAX, C)]);
     assert_eq!(gives(&mut queue, 0), [A]);
     assert_eq!(gives(&mut queue, Tick::MAX).len(), 3);
@@ -268,7 +268,7 @@ fn everything_is_taken_at_the_end_of_time<Q: TimerQueue<u64>>(bench: &Bench<Q>) 
     assert_eq!(gives(&mut queue, Tick::MAX), [A]);
 }
 
-fn an_empty_stretch_of_any_length_is_crossed_in_one_step<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn an_empty_stretch_of_any_length_is_crossed_in_one_step(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(1 << 62, A)]);
     for bits in 0..62 {
         assert_eq!(gives(&mut queue, (1 << bits) + 1), []);
@@ -277,7 +277,7 @@ fn an_empty_stretch_of_any_length_is_crossed_in_one_step<Q: TimerQueue<u64>>(ben
     assert_eq!(gives(&mut queue, 1 << 62), [A]);
 }
 
-fn every_power_of_two_is_due_at_itself<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn every_power_of_two_is_due_at_itself(bench: &Bench<'_, u64>) {
     let mut queue = bench.queue();
     let starts: Vec<Tick> = (2..64).flat_map(|bits| [(1 << bits) - 1, 1 << bits]).collect();
     starts.iter().rev().for_each(|start| _ = queue.enqueue(*start, *start));
@@ -288,7 +288,7 @@ fn every_power_of_two_is_due_at_itself<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
     }
 }
 
-fn a_coarse_tick_is_never_early_and_late_by_less_than_a_tick<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_coarse_tick_is_never_early_and_late_by_less_than_a_tick(bench: &Bench<'_, u64>) {
     for start in [0, 1, bench.tick - 1, bench.tick, bench.tick + 1, 9 * bench.tick + 3] {
         let mut queue = bench.queue();
         queue.enqueue(start, A);
@@ -301,13 +301,13 @@ fn a_coarse_tick_is_never_early_and_late_by_less_than_a_tick<Q: TimerQueue<u64>>
     }
 }
 
-fn a_coarse_tick_takes_everything_at_the_end_of_time<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn a_coarse_tick_takes_everything_at_the_end_of_time(bench: &Bench<'_, u64>) {
     let (mut queue, _) = filled(bench, &[(Tick::MAX, B), (Tick::MAX - 1, A)]);
     assert_eq!(queue.next_expiry().map(|next| next >= Tick::MAX - 1), Some(true));
     assert_eq!(gives(&mut queue, Tick::MAX), [A, B]);
 }
 
-fn the_next_expiry_of_a_coarse_tick_is_the_first_now_that_gives_something<Q: TimerQueue<u64>>(bench: &Bench<Q>) {
+fn the_next_expiry_of_a_coarse_tick_is_the_first_now_that_gives_something(bench: &Bench<'_, u64>) {
     for start in [1, bench.tick, 3 * bench.tick - 1, 1 << 40, (1 << 40) + 1] {
         let (mut queue, _) = filled(bench, &[(start, A)]);
         let next = queue.next_expiry().expect("a timer is queued");
