@@ -76,6 +76,7 @@ trait Erased<'w, T> {
     fn get(&self, handle: Handle) -> Option<(Tick, &T)>;
     fn cancel(&mut self, handle: Handle) -> Option<T>;
     fn reschedule(&mut self, handle: Handle, expiry: Tick) -> Option<Handle>;
+    fn same(&self, handle: Handle, other: Handle) -> bool;
     fn next_expiry(&mut self) -> Option<Tick>;
     fn len(&self) -> usize;
     fn timers(&self) -> Vec<(Tick, &T)>;
@@ -137,6 +138,9 @@ impl<'w, T: 'w, Q: TimerQueue<T> + 'w> Erased<'w, T> for Known<T, Q> {
         let handle = self.queue.reschedule(self.handle(handle), expiry)?;
         Some(self.keep(handle))
     }
+    fn same(&self, handle: Handle, other: Handle) -> bool {
+        self.handle(handle) == self.handle(other)
+    }
     fn next_expiry(&mut self) -> Option<Tick> {
         self.queue.next_expiry()
     }
@@ -179,6 +183,10 @@ impl<'w, T> AnyQueue<'w, T> {
     }
     pub(super) fn reschedule(&mut self, handle: Handle, expiry: Tick) -> Option<Handle> {
         self.0.reschedule(handle, expiry)
+    }
+    /// Whether the structure holds two handles for the same.
+    pub(super) fn same(&self, handle: Handle, other: Handle) -> bool {
+        self.0.same(handle, other)
     }
     pub(super) fn next_expiry(&mut self) -> Option<Tick> {
         self.0.next_expiry()

@@ -96,8 +96,8 @@ pub fn run(entry: &Entry, params: &Params, rounds: u64) -> Result<(), Failure> {
     }
     impl Visit<u64> for Facts<'_> {
         type Out = Result<(), Failure>;
-        fn visit<Q: TimerQueue<u64>>(self, _: Q) -> Self::Out {
-            flat::<Q>(self.0, self.1)
+        fn visit<Q: TimerQueue<u64>>(self, queue: Q) -> Self::Out {
+            flat(queue, self.1)
         }
     }
     let facts = || Facts(params, rounds);
@@ -365,11 +365,11 @@ fn large_items_arrive_whole(mut queue: AnyQueue<'_, Large>) {
 }
 
 /// Whether a container stays as large as it is, however often its timers go through batches.
-pub fn flat<Q: TimerQueue<u64>>(params: &Params, rounds: u64) -> Result<(), Failure> {
-    fact("the_container_stays_flat", || the_container_stays_flat(Bench::new::<Q>(params, 1).queue(), rounds))
+pub fn flat<Q: TimerQueue<u64>>(queue: Q, rounds: u64) -> Result<(), Failure> {
+    fact("the_container_stays_flat", || the_container_stays_flat(queue, rounds))
 }
 
-fn the_container_stays_flat(mut queue: AnyQueue<'_, u64>, rounds: u64) {
+fn the_container_stays_flat(mut queue: impl TimerQueue<u64>, rounds: u64) {
     let (mut early, mut all) = (0, 0);
     for round in 0..rounds {
         for nth in 0..3 {
@@ -400,9 +400,9 @@ fn the_container_stays_flat(mut queue: AnyQueue<'_, u64>, rounds: u64) {
 #[inline]
 pub fn deep(entry: &Entry, params: &Params, timers: u64) -> Result<(), Failure> {
     struct Deep(u64);
-    impl Visit<u8> for Deep {
+    impl Visit<u64> for Deep {
         type Out = ();
-        fn visit<Q: TimerQueue<u8>>(self, mut queue: Q) {
+        fn visit<Q: TimerQueue<u64>>(self, mut queue: Q) {
             fill(&mut queue, self.0);
             let batch = queue.take(self.0, usize::MAX);
             assert_eq!(batch.len() as u64, self.0);
@@ -411,7 +411,7 @@ pub fn deep(entry: &Entry, params: &Params, timers: u64) -> Result<(), Failure> 
             assert_eq!(queue.len() as u64, self.0);
         }
     }
-    fn fill(queue: &mut impl TimerQueue<u8>, timers: u64) {
+    fn fill(queue: &mut impl TimerQueue<u64>, timers: u64) {
         (0..timers).for_each(|expiry| _ = queue.enqueue(expiry, 0));
     }
     let (name, given) = (entry.name, params.clone());

@@ -26,6 +26,7 @@ mod step;
 use std::error::Error;
 use std::fmt;
 
+use erased::Bench;
 pub use profile::Profile;
 pub use reached::{Mark, Reached};
 pub use side::Token;
@@ -138,10 +139,14 @@ pub fn examine<Q: TimerQueue<Token>>(
     promise: Promise,
     options: Options,
 ) -> Result<Reached, Failure> {
+    play_all(&Bench::new::<Q>(params, promise.tick), promise, options)
+}
+
+fn play_all(bench: &Bench<'_, Token>, promise: Promise, options: Options) -> Result<Reached, Failure> {
     let mut reached = Reached::default();
     for seed in options.first..options.first + options.seeds {
         for profile in Profile::ALL {
-            reached.add(&play::schedule::<Q>(params, promise, profile, seed)?);
+            reached.add(&play::schedule(bench, promise, profile, seed)?);
         }
     }
     match reached.missing() {
