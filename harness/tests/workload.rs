@@ -229,7 +229,7 @@ fn no_workload_changes_unnoticed() {
         ("grow-random", 0xb454_e355_f086_1a6c, 2014),
         ("grow-reverse", 0xa5de_7cc7_8785_a2bb, 2014),
         ("grow-ties", 0xef59_68aa_d280_9815, 2011),
-        ("window", 0x7c33_df11_3751_8831, 102_642),
+        ("window", 0xd551_ca5d_acfe_1c15, 102_642),
     ];
     assert_eq!(hashes, golden, "{hashes:#x?}");
 }
@@ -344,8 +344,10 @@ fn a_window_cycle_puts_back_in_every_way_and_keeps_its_population() {
     let mut part = stream.clone();
     part.ops.truncate(stall);
     assert_eq!(outcome(&part, true, 1).left, 5000);
-    let a_round = found.taken as f64 / found.takes as f64;
-    assert!(a_round > 900.0, "{a_round} timers a take");
+    // A few more than 1,000 are due in each round, for those that tie with the last.
+    let rounds = outcome(&part, true, 1);
+    assert!((200_000..201_000).contains(&rounds.taken), "{} timers in 200 rounds", rounds.taken);
+    assert_eq!((rounds.windows_closed, rounds.dispatched), (200, 100_000));
 }
 
 #[test]

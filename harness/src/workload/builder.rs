@@ -283,6 +283,11 @@ impl<'a> Recorder<'a> {
         self.handles[id as usize] = Some(moved.unwrap_or_else(|| self.queue.enqueue(expiry, id)));
     }
 
+    /// The expiry of the timer that `rank` others come before.
+    pub fn expiry(&self, rank: usize) -> Option<Tick> {
+        self.queue.iter().nth(rank).map(|(expiry, _)| expiry)
+    }
+
     /// All timers queued, in order.
     pub fn queued(&self) -> Vec<u32> {
         self.queue.iter().map(|(_, id)| *id).collect()

@@ -11,7 +11,7 @@ use crate::stream::Point;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Grow {
-    order: Order,
+    order: Sequence,
     gap: u64,
     drain_step: u64,
 }
@@ -19,7 +19,7 @@ pub(super) struct Grow {
 /// In which order of expiry timers arrive. The expiries themselves are the same, but for ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Order {
+enum Sequence {
     #[default]
     InOrder,
     Reverse,
@@ -29,7 +29,7 @@ enum Order {
 
 impl Default for Grow {
     fn default() -> Self {
-        Self { order: Order::default(), gap: 1, drain_step: 1000 }
+        Self { order: Sequence::default(), gap: 1, drain_step: 1000 }
     }
 }
 
@@ -37,10 +37,10 @@ impl Grow {
     fn expiries(&self, n: u64, random: &mut Random) -> Vec<u64> {
         let mut expiries = super::in_order(n, self.gap, random);
         match self.order {
-            Order::InOrder => {}
-            Order::Reverse => expiries.reverse(),
-            Order::Random => expiries.shuffle(random),
-            Order::Ties => expiries.fill(n.saturating_mul(self.gap)),
+            Sequence::InOrder => {}
+            Sequence::Reverse => expiries.reverse(),
+            Sequence::Random => expiries.shuffle(random),
+            Sequence::Ties => expiries.fill(n.saturating_mul(self.gap)),
         }
         expiries
     }

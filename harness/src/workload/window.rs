@@ -60,15 +60,14 @@ impl Cycle<'_, '_> {
         (handled, u64::from(late))
     }
 
-    /// Rounds over a short run at the head. As many timers arrive as were dispatched, and the clock moves
-    /// on by as many ticks as they will take, so that the same number is due in every round.
+    /// Rounds over a short run at the head. The clock moves on until just `due` timers are due, and as many
+    /// arrive as were dispatched: were it moved by a fixed step, the run would grow and shrink by chance.
     fn rounds(&mut self) {
-        self.now = u64::from(self.window.due) * self.window.gap;
+        let last_due = self.window.due as usize - 1;
         for index in 0..self.window.rounds {
+            self.now = self.queue.expiry(last_due).unwrap_or(self.last).max(self.now);
             let (handled, late) = self.round(index);
-            let arriving = handled.saturating_sub(late);
-            self.arrive(arriving);
-            self.now += arriving * self.window.gap;
+            self.arrive(handled.saturating_sub(late));
         }
     }
 
