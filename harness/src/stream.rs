@@ -4,8 +4,18 @@
 //! the same bytes, so all structures are asked the same, and no generator runs inside a timed part.
 //!
 //! ```text
-//! magic, version | header as one line of JSON | padding to 8 | Op Op Op ...   (24 bytes each, little endian)
+//! magic, version, number of operations: one line
+//! the header as JSON: one line, filled up with spaces so that the next byte is at a multiple of 8
+//! Op Op Op ...                  24 bytes each, little endian
 //! ```
+//!
+//! The file is read and written in `stream/file.rs`; what a stream may ask is checked in `stream/check.rs`.
+
+mod check;
+mod file;
+
+pub use self::check::Fault;
+pub use self::file::StreamError;
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -66,6 +76,37 @@ pub enum Kind {
     Purge,
 }
 
+impl Kind {
+    /// All kinds; each stands at its own number.
+    pub const ALL: [Self; 15] = [
+        Self::Phase,
+        Self::Enqueue,
+        Self::Take,
+        Self::Dispatch,
+        Self::Requeue,
+        Self::DropBatch,
+        Self::Cancel,
+        Self::Rearm,
+        Self::Get,
+        Self::NextExpiry,
+        Self::Shrink,
+        Self::DropQueue,
+        Self::Sample,
+        Self::Idle,
+        Self::Purge,
+    ];
+
+    /// The kind with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Whether it only marks something for whoever measures and asks nothing of the queue.
+    pub fn is_mark(self) -> bool {
+        matches!(self, Self::Phase | Self::Sample | Self::Idle | Self::Purge)
+    }
+}
+
 /// Points of the memory time line, in the order of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,6 +126,17 @@ pub enum Point {
     Shrunk,
     /// After the queue was dropped.
     Dropped,
+}
+
+impl Point {
+    /// All points; each stands at its own number.
+    pub const ALL: [Self; 7] =
+        [Self::Empty, Self::Filled, Self::Drained, Self::Idle, Self::Purged, Self::Shrunk, Self::Dropped];
+
+    /// The point with this number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
 }
 
 /// What a stream says of itself.
@@ -161,4 +213,44 @@ pub struct Outcome {
     /// Hash of (expiry, id, now of its take) of all that was dispatched, in order. A payload of fewer than
     /// 8 bytes carries no id; then 0 stands for it. `None` above [`Outcome::DIGEST_OPS`] operations.
     pub digest: Option<u64>,
+}
+
+impl Outcome {
+    /// Streams of more operations than this are compared by counts, sums and disorder alone.
+    pub const DIGEST_OPS: usize = 10_000_000;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operation with nothing but its kind.
+    pub(super) fn op(kind: Kind) -> Op {
+        Op { kind: kind as u8, ..Op::zeroed() }
+    }
+
+    /// A stream with four timers and two batches.
+    pub(super) fn stream(ops: Vec<Op>) -> Stream {
+        let header = Header {
+            workload: "test".to_owned(),
+            phases: vec!["all".to_owned()],
+            timers: 4,
+            population: 4,
+            batches: 2,
+            handles: true,
+            handler_ticks: 1,
+        };
+        Stream { header, ops }
+    }
+
+    #[test]
+    fn each_kind_and_point_stands_at_its_number() {
+        for (number, kind) in (0..).zip(Kind::ALL) {
+            assert_eq!((kind as u8, Kind::from_number(number)), (number, Some(kind)));
+        }
+        for (number, point) in (0..).zip(Point::ALL) {
+            assert_eq!((point as u32, Point::from_number(number)), (number, Some(point)));
+        }
+        assert_eq!((Kind::from_number(15), Point::from_number(7)), (None, None));
+    }
 }

@@ -1,0 +1,78 @@
+//! The passes: what is looked at while a stream is driven, one file for each.
+
+pub mod count;
+pub mod heap;
+pub mod latency;
+pub mod resident;
+pub mod time;
+
+use std::collections::HashSet;
+
+use crate::drive::Tally;
+use crate::spec::Operation;
+use crate::stream::{Kind, Stream};
+
+/// Sums for each phase and kind of operation. All of it is there before the first operation, so adding
+/// to it is an index and an addition.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger<T> {
+    /// Where the cells of the phase begin.
+    phase: usize,
+    cells: Vec<(Tally, T)>,
+}
+
+impl<T: Clone + Default> Ledger<T> {
+    /// An empty ledger for the phases of `stream`.
+    pub(crate) fn new(stream: &Stream) -> Self {
+        let phases = stream.header.phases.len().max(1);
+        Self { phase: 0, cells: vec![Default::default(); phases * Kind::ALL.len()] }
+    }
+
+    /// What is added from now on belongs to this phase.
+    pub(crate) fn phase(&mut self, phase: u32) {
+        self.phase = phase as usize * Kind::ALL.len();
+    }
+
+    /// Adds a segment, and gives the sum that the pass itself keeps.
+    #[inline]
+    pub(crate) fn add(&mut self, kind: Kind, done: Tally) -> &mut T {
+        let (tally, value) = &mut self.cells[self.phase + kind as usize];
+        tally.calls += done.calls;
+        tally.timers += done.timers;
+        value
+    }
+
+    /// A row for each phase and kind that occurred, in order of first occurrence. `fill` adds what the pass
+    /// measured; anything else is `None`.
+    pub(crate) fn operations(&self, stream: &Stream, fill: impl Fn(&T, &mut Operation)) -> Vec<Operation> {
+        let row = |(phase, kind): (u32, Kind)| {
+            let (tally, value) = &self.cells[phase as usize * Kind::ALL.len() + kind as usize];
+            let mut row = Operation {
+                phase,
+                kind,
+                calls: tally.calls,
+                timers: tally.timers,
+                time_ns: None,
+                clock_readings: None,
+                counts: None,
+                allocated: None,
+            };
+            fill(value, &mut row);
+            row
+        };
+        occurring(stream).into_iter().map(row).collect()
+    }
+}
+
+/// The phases and kinds of operation that occur, in order of first occurrence.
+fn occurring(stream: &Stream) -> Vec<(u32, Kind)> {
+    let (mut phase, mut seen, mut order) = (0, HashSet::new(), Vec::new());
+    for op in &stream.ops {
+        match Kind::from_number(op.kind) {
+            Some(Kind::Phase) => phase = op.id,
+            Some(kind) if !kind.is_mark() && seen.insert((phase, kind)) => order.push((phase, kind)),
+            _ => {}
+        }
+    }
+    order
+}

@@ -1,0 +1,140 @@
+//! Resident memory as a time line: what the kernel says, and what the allocator says, at each point.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
+
+use super::Ledger;
+use crate::allocator::{self, Figures};
+use crate::drive::{QueueSize, Tally, Watch};
+use crate::spec::{MemorySample, Report};
+use crate::stream::{Kind, Point, Stream};
+
+/// Looks on in the `resident` pass. Reading a point allocates nothing.
+#[derive(Debug)]
+pub struct Resident {
+    status: File,
+    samples: Vec<MemorySample>,
+    /// The worker as it is without a queue: the point `empty`.
+    without_queue: (Status, Figures),
+    ledger: Ledger<()>,
+}
+
+impl Resident {
+    /// Somebody who looks on at `stream`.
+    pub fn new(stream: &Stream) -> io::Result<Self> {
+        let points = stream.ops.iter().filter(|op| op.kind == Kind::Sample as u8).count();
+        Ok(Self {
+            status: File::open("/proc/self/status")?,
+            samples: Vec::with_capacity(points),
+            without_queue: Default::default(),
+            ledger: Ledger::new(stream),
+        })
+    }
+
+    /// Adds what was measured to a report.
+    pub fn report(self, stream: &Stream, report: &mut Report) {
+        report.operations = self.ledger.operations(stream, |(), _| {});
+        report.memory = self.samples;
+    }
+
+    fn look(&self) -> (Status, Figures) {
+        (Status::read(&self.status), Figures::now())
+    }
+}
+
+impl Watch for Resident {
+    /// Pages that lie about from reading the stream would be used for the queue and hide what it needs, so
+    /// they are given back, and the peak starts anew.
+    fn begin(&mut self) {
+        allocator::purge();
+        // Where the kernel does not allow it, the peak is that of the whole process, which is still true.
+        _ = fs::write("/proc/self/clear_refs", "5");
+        self.without_queue = self.look();
+    }
+
+    fn phase(&mut self, phase: u32) {
+        self.ledger.phase(phase);
+    }
+
+    fn leave(&mut self, kind: Kind, done: Tally) {
+        self.ledger.add(kind, done);
+    }
+
+    fn sample(&mut self, point: Point, queue: QueueSize) {
+        let (status, figures) = if point == Point::Empty { self.without_queue } else { self.look() };
+        self.samples.push(MemorySample {
+            point,
+            timers: queue.timers,
+            container_bytes: queue.container_bytes,
+            live_bytes: None,
+            live_blocks: None,
+            resident_bytes: status.resident,
+            resident_anon_bytes: status.anonymous,
+            resident_peak_bytes: status.peak,
+            allocator_allocated_bytes: figures.allocated,
+            allocator_active_bytes: figures.active,
+            allocator_resident_bytes: figures.resident,
+            allocator_retained_bytes: figures.retained,
+        });
+    }
+
+    fn idle(&mut self, milliseconds: u64) {
+        thread::sleep(Duration::from_millis(milliseconds));
+    }
+
+    fn purge(&mut self) {
+        allocator::purge();
+    }
+}
+
+/// What the kernel says of a process's memory, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// `VmRSS`: in memory.
+    pub resident: Option<u64>,
+    /// `RssAnon`: of that, what no file stands behind.
+    pub anonymous: Option<u64>,
+    /// `VmHWM`: the highest `VmRSS` so far.
+    pub peak: Option<u64>,
+}
+
+impl Status {
+    /// Reads an open `/proc/<pid>/status` from its beginning, without allocating.
+    pub fn read(file: &File) -> Self {
+        let mut buffer = [0; 8192];
+        let length = file.read_at(&mut buffer, 0).unwrap_or(0);
+        Self::parse(&buffer[..length])
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        Self {
+            resident: kibibytes(text, b"VmRSS:"),
+            anonymous: kibibytes(text, b"RssAnon:"),
+            peak: kibibytes(text, b"VmHWM:"),
+        }
+    }
+}
+
+/// The bytes that the line of this name gives in kB, which in `/proc` are KiB.
+fn kibibytes(text: &[u8], name: &[u8]) -> Option<u64> {
+    let line = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(name))?;
+    let number = line.trim_ascii().strip_suffix(b" kB")?;
+    let number: u64 = str::from_utf8(number).ok()?.parse().ok()?;
+    Some(number * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_in_bytes_and_a_missing_one_is_none() {
+        let text = b"Name:\tharness\nVmHWM:\t    9600 kB\nVmRSS:\t     512 kB\nRssFile:\t 7 kB\n";
+        let status = Status::parse(text);
+        assert_eq!(status, Status { resident: Some(524_288), anonymous: None, peak: Some(9_830_400) });
+        assert_eq!(Status::parse(b"VmRSS:\t a lot\n"), Status::default());
+    }
+}
