@@ -1,5 +1,6 @@
 //! Measures: checks all that was asked, plans, carries the plan out, writes the tables and prints them.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -271,24 +272,20 @@ pub(super) fn own_executable() -> Result<PathBuf, Error> {
 }
 
 /// What each allocator said of itself, once.
-fn allocators(plan: &Plan, entries: &[Entry]) -> Vec<(String, Vec<(String, String)>)> {
+fn allocators(plan: &Plan, entries: &[Entry]) -> BTreeMap<String, BTreeMap<String, String>> {
     let cells: Vec<_> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
-    let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
-    for entry in entries {
-        let (Some(report), Some(cell)) = (&entry.report, cells.get(entry.cell as usize)) else { continue };
-        let name = crate::record::word(&cell.allocator);
-        if found.iter().all(|(known, _)| *known != name) {
-            found.push((name, report.allocator.clone()));
-        }
-    }
-    found
+    let told = |entry: &Entry| {
+        let facts = entry.report.as_ref()?.allocator.iter().cloned();
+        Some((crate::record::word(&cells.get(entry.cell as usize)?.allocator), facts.collect()))
+    };
+    entries.iter().filter_map(told).collect()
 }
 
 /// The result as it goes to standard output.
 fn result(tables: &Tables, manifest: &Manifest, format: Format) -> Result<String, Error> {
     match format {
         Format::Table | Format::Md => {
-            let grids = summaries(tables).iter().flat_map(|summary| show::grids(summary, manifest)).collect::<Vec<_>>();
+            let grids = summaries(tables, &manifest.plan).iter().flat_map(|summary| show::grids(summary, manifest)).collect::<Vec<_>>();
             let texts: Vec<_> = grids.iter().map(|grid| grid.render(format)).collect();
             Ok(texts.join("\n"))
         }
