@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::str::FromStr;
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder, WriterBuilder};
+use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator, WriterBuilder};
 
 use super::{COLUMNS, Metadata, Op, Row, Trace, TraceError};
 use crate::suggest::nearest;
@@ -75,7 +75,11 @@ impl<R: Read> Rows<R> {
             return Err(TraceError::at(name, 1, what, "convert the trace, or use a newer workbench"));
         }
         let watched = Watched { from, last: None, ended: false };
-        let mut reader = ReaderBuilder::new().comment(Some(b'#')).flexible(true).from_reader(watched);
+        // Fields are trimmed, which takes the carriage return of other systems' lines with it. Were it a part
+        // of the line's end to the reader, lines would be counted one short.
+        let line_end = Terminator::Any(b'\n');
+        let mut reader =
+            ReaderBuilder::new().comment(Some(b'#')).flexible(true).terminator(line_end).from_reader(watched);
         let header = reader.byte_headers().map_err(|error| unreadable(name, above + 1, &error))?.clone();
         let line = above + header.position().map_or(1, ::csv::Position::line);
         let columns = columns(name, line, &header)?;
@@ -100,6 +104,17 @@ impl<R: Read> Rows<R> {
     }
 
     fn row(&mut self) -> Result<Option<Row>, TraceError> {
+        loop {
+            let Some(line) = self.record()? else { return Ok(None) };
+            // A blank line is passed over.
+            if self.record.len() > 1 {
+                return self.fields(line).map(Some);
+            }
+        }
+    }
+
+    /// Reads a record; gives its line.
+    fn record(&mut self) -> Result<Option<u64>, TraceError> {
         let next = self.above + self.reader.position().line();
         let more = self.reader.read_byte_record(&mut self.record);
         if !more.map_err(|error| unreadable(&self.name, next, &error))? {
@@ -107,16 +122,18 @@ impl<R: Read> Rows<R> {
         }
         let line = self.above + self.record.position().map_or(0, ::csv::Position::line);
         let watched = self.reader.get_ref();
-        if watched.ended && watched.last != Some(b'\n') && self.reader.is_done() {
+        // The end is looked for only when what was read before is used up, so this is the last record.
+        if watched.ended && watched.last != Some(b'\n') {
             let what = "the last line has no end, so the file may be cut off within it";
             return Err(self.error(line, what, "fetch it again, or end the line if it is whole"));
         }
         let wanted = self.reader.byte_headers().map_or(0, ByteRecord::len);
-        if self.record.len() != wanted {
+        let blank = self.record.len() == 1 && self.record[0].trim_ascii().is_empty();
+        if self.record.len() != wanted && !blank {
             let what = format!("{} fields where the header names {wanted}", self.record.len());
             return Err(self.error(line, what, "complete the line or remove it"));
         }
-        self.fields(line).map(Some)
+        Ok(Some(line))
     }
 
     fn fields(&mut self, line: u64) -> Result<Row, TraceError> {
