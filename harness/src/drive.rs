@@ -135,6 +135,7 @@ where
 /// # Panics
 ///
 /// As [`drive`].
+#[inline(never)]
 pub fn drive_with<Q, P, M>(
     stream: &Stream,
     recipe: P::Recipe,

@@ -176,8 +176,10 @@ impl<'a, Q: TimerQueue<P>, P: Payload> Run<'a, Q, P> {
     }
 }
 
-/// The loops. Each opens and closes exactly the call that it is about.
+/// The loops. Each opens and closes exactly the call that it is about. Each stays a function of its own: for
+/// the processor a call a segment is nothing, and for the compiler one function of everything is a lot.
 impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
+    #[inline(never)]
     fn enqueue<M: Meter, const KEEP: bool>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
@@ -195,6 +197,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: calls }
     }
 
+    #[inline(never)]
     fn take<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -216,6 +219,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn dispatch<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let mut done = Tally::default();
         for op in leading(ops, Kind::Dispatch) {
@@ -230,6 +234,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn requeue<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -246,6 +251,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn drop_batch<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let mut done = Tally::default();
         for op in leading(ops, Kind::DropBatch) {
@@ -260,6 +266,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn cancel<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -277,6 +284,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn rearm<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -296,6 +304,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn get<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_ref().expect("the stream was checked");
         let mut done = Tally::default();
@@ -311,6 +320,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn next_expiry<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
@@ -324,6 +334,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: 0 }
     }
 
+    #[inline(never)]
     fn shrink<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
@@ -336,6 +347,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: 0 }
     }
 
+    #[inline(never)]
     fn drop_queue<M: Meter>(&mut self, meter: &mut M) -> Tally {
         let queue = self.queue.take().expect("the stream was checked");
         self.outcome.left = queue.len() as u64;
