@@ -228,8 +228,10 @@ impl Plan {
     pub fn estimate(&self, groups: &[Group]) -> Estimate {
         let cells = || groups.iter().flat_map(|group| &group.cells);
         let kept = |cell: &Cell| match cell.pass {
-            Pass::Latency if self.keep_samples => 16 * cell.size + 20_000,
-            Pass::Heap => 150_000,
+            // A timer is queued, dispatched and perhaps rearmed: 8 bytes for each call.
+            Pass::Latency if self.keep_samples => 24 * cell.size + 80_000,
+            Pass::Latency => 80_000,
+            Pass::Heap => 20_000,
             _ => 10_000,
         };
         let preparing: f64 = groups.iter().map(|group| preparation_seconds(group.size)).sum();

@@ -2,7 +2,7 @@
 //! row a structure, and the same columns whether there is one or ten of them.
 
 use crate::folder::Manifest;
-use crate::format::{fixed, memory_unit, numbers, whole};
+use crate::format::{decimals, fixed, memory_unit, numbers, whole};
 use crate::grid::Grid;
 use crate::latency::{QUANTILES, calls_needed};
 use crate::record::{Measurement, Memory};
@@ -235,7 +235,10 @@ impl<'a> Rows<'a> {
         let all: Vec<_> = columns.iter().flat_map(|(_, figures)| figures.clone()).collect();
         let (unit, bytes) = memory_unit(&all);
         let scaled: Vec<_> = all.iter().map(|figure| figure.map(|figure| figure / bytes)).collect();
-        let mut texts = scaled.chunks(self.structures.len().max(1)).map(numbers);
+        let decimals = decimals(&scaled).max(usize::from(unit != "B"));
+        let text = |figure: &Option<f64>| figure.map_or_else(|| "-".into(), |figure| fixed(figure, decimals));
+        let columns_of = scaled.chunks(self.structures.len().max(1));
+        let mut texts = columns_of.map(|figures| figures.iter().map(text).collect());
         for (heading, _) in columns {
             self.grid.column(&format!("{heading}, {unit}"), texts.next().unwrap_or_default());
         }

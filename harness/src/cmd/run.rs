@@ -118,16 +118,13 @@ pub(super) fn planned(
     for &size in &sizes {
         workload.check(size).map_err(|error| of_workload(&error))?;
     }
-    let own = || {
-        workload.payload().parse().map_err(|error| Error::failed(format!("workload `{}`: {error}", workload.name())))
-    };
     let parameters = workload.parameters().into_iter().map(|(key, value)| format!("{key}={value}"));
     Ok(PlannedWorkload {
         selector: from_anywhere(workload.name()),
         name: workload.name().to_owned(),
         parameters: parameters.collect::<Vec<_>>().join(","),
         sizes,
-        payload: asked.map_or_else(own, Ok)?,
+        payload: asked.unwrap_or(workload.payload()),
     })
 }
 
