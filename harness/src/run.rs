@@ -28,8 +28,8 @@ use crate::record::word;
 use crate::select::Structure;
 use crate::spawn::{Ending, Launcher};
 use crate::spec::{Pass, Report, Spec};
-use crate::stream::{Outcome, Stream};
-use crate::truth;
+use crate::stream::Stream;
+use crate::truth::{self, Truth};
 use crate::workload::Workload;
 use crate::workload::replay::reproduction;
 
@@ -67,7 +67,7 @@ struct Prepared {
     hash: String,
     phases: Vec<String>,
     /// By the tick that a structure rounds to.
-    outcomes: BTreeMap<u64, Outcome>,
+    outcomes: BTreeMap<u64, Truth>,
 }
 
 impl Run<'_> {
@@ -195,7 +195,7 @@ impl<'a> Working<'a> {
         stream.write(&path).map_err(|error| Error::failed(error.to_string()))?;
         let has_ids = group.cells[0].payload.has_id();
         let ticks: HashSet<u64> = group.cells.iter().map(|cell| cell.structure.tick()).collect();
-        let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::outcome(&stream, has_ids, tick)));
+        let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::truth(&stream, has_ids, tick)));
         Ok(Prepared {
             hash,
             outcomes: outcomes.collect(),
@@ -229,7 +229,8 @@ impl<'a> Working<'a> {
     }
 
     fn measured(&self, cell: &Cell, prepared: &Prepared) -> Result<Entry, Error> {
-        let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let started_unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let start = Instant::now();
         let mut entry = Entry {
             cell: cell.index,
@@ -307,7 +308,8 @@ impl<'a> Working<'a> {
         fs::create_dir_all(&folder).map_err(|error| Error::file("make the folder", &folder, &error))?;
         let which = if timed(cell.pass) { cell.block } else { cell.repeat };
         let name = format!("{}-{workload}-{}-{}-{which}", cell.structure, cell.size, word(&cell.pass));
-        let plain = |letter: char| if letter.is_alphanumeric() || "._-=,".contains(letter) { letter } else { '-' };
+        let plain =
+            |letter: char| if letter.is_alphanumeric() || "._-=,".contains(letter) { letter } else { '-' };
         let name: String = name.chars().take(150).map(plain).collect();
         absolute(&folder.join(format!("{name}-{}.{extension}", cell.index)))
     }

@@ -407,3 +407,15 @@ fn the_recorded_traces_contradict_themselves_nowhere() {
         assert_eq!((found.findings.first(), found.counts.is_empty()), (None, false), "{}", path.display());
     }
 }
+
+/// Traces that may not be redistributed stand in the folder named by `TWB_TRACES`, where there is one.
+#[test]
+fn a_trace_of_an_older_recorder_is_read_with_the_counts_its_source_note_states() {
+    let Some(folder) = std::env::var_os("TWB_TRACES") else { return };
+    let trace = trace::read(&std::path::Path::new(&folder).join("node-20-http-server.neutral.csv")).unwrap();
+    let counts = trace.counts().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+    assert_eq!(counts, [(Op::Start, 2994), (Op::Rearm, 1502), (Op::Cancel, 2239), (Op::Expire, 754)]);
+    assert_eq!(trace.metadata.get("timer-trace"), Some("1"));
+    let found = validate(&trace);
+    assert_eq!((found.errors(), repair(&trace).left.errors()), (0, 0), "{:?}", found.findings.first());
+}

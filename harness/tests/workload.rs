@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
+use harness::compare::untrue;
 use harness::spec::PayloadKind;
 use harness::stream::{Kind, Op, Outcome, Stream};
 use harness::trace;
-use harness::truth::{Truth, outcome, truth};
+use harness::truth::{Laws, Truth, outcome, truth};
 use harness::workload::replay::{Verdict, reproduction};
 use harness::workload::{Workload, builtin, resolve};
+use impls::registry::Order;
 
 fn one(selector: &str) -> Workload {
     let mut found = resolve(selector).unwrap_or_else(|error| panic!("{error}"));
@@ -42,12 +44,25 @@ fn malformed(text: &str) -> String {
     error.to_string().replace(&format!("{}/", folder.path().display()), "")
 }
 
+fn hash(stream: &Stream) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice::<Op, u8>(&stream.ops))
+}
+
 fn count(stream: &Stream, kind: Kind) -> u64 {
     stream.ops.iter().filter(|op| op.kind == kind as u8).count() as u64
 }
 
 const GENERATED: [&str; 7] =
     ["burst", "cycle", "grow-in-order", "grow-random", "grow-reverse", "grow-ties", "window"];
+
+/// A workload with parameters that suit small sizes.
+fn small(name: &'static str) -> &'static str {
+    match name {
+        "window" => "window:rounds=30,due=60,done=20,late=15,late_every=3",
+        "cycle" => "cycle:due=40,rounds=20,batches=3,put_back=first-first",
+        other => other,
+    }
+}
 
 #[test]
 fn every_definition_in_the_folder_is_built_in_and_says_what_it_is() {
@@ -70,7 +85,8 @@ fn every_definition_in_the_folder_is_built_in_and_says_what_it_is() {
 
 #[test]
 fn a_workload_is_found_by_name_glob_list_and_all() {
-    let names = |selector: &str| resolve(selector).unwrap().iter().map(|w| w.name().to_owned()).collect::<Vec<_>>();
+    let names =
+        |selector: &str| resolve(selector).unwrap().iter().map(|w| w.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(names("burst"), ["burst"]);
     assert_eq!(names("grow-r*"), ["grow-random", "grow-reverse"]);
     assert_eq!(names("burst, cycle,grow-r*,burst"), ["burst", "cycle", "grow-random", "grow-reverse"]);
@@ -122,7 +138,9 @@ fn an_impossible_value_is_refused_by_name() {
         let error = refused(&format!("burst:window={window}"));
         assert!(error.starts_with("workload `burst`: `window` is the part of a step"), "{error}");
     }
-    for selector in ["cycle:due=0", "cycle:rounds=0", "cycle:batches=0", "window:done=0", "grow-ties:drain_step=0"] {
+    for selector in
+        ["cycle:due=0", "cycle:rounds=0", "cycle:batches=0", "window:done=0", "grow-ties:drain_step=0"]
+    {
         refused(selector);
     }
     assert!(refused("burst:gap=2g").contains("`gap` is a number of ticks from 0 to"));
@@ -143,7 +161,8 @@ fn no_timers_and_more_than_a_stream_can_number_are_refused() {
 
 #[test]
 fn a_definition_of_ones_own_is_a_file() {
-    let text = "model = \"grow\"\nn = [5]\npayload = \"box:100\"\n[parameters]\norder = \"ties\"\ndrain_step = 7\n";
+    let text =
+        "model = \"grow\"\nn = [5]\npayload = \"box:100\"\n[parameters]\norder = \"ties\"\ndrain_step = 7\n";
     let (_folder, path) = file("my own.toml", text);
     let path = path.to_str().unwrap();
     let mine = one(path);
@@ -156,17 +175,26 @@ fn a_definition_of_ones_own_is_a_file() {
 #[test]
 fn a_malformed_definition_is_refused_with_file_and_line() {
     let start = "# mine\nmodel = \"burst\"\n";
-    assert!(malformed("# mine\nmodel = \"brust\"\n").starts_with("mine.toml:2: no model is called `brust`; did you mean `burst`?"));
+    assert!(
+        malformed("# mine\nmodel = \"brust\"\n")
+            .starts_with("mine.toml:2: no model is called `brust`; did you mean `burst`?")
+    );
     assert!(malformed("n = [1]\n").starts_with("mine.toml:"), "{}", malformed("n = [1]\n"));
     assert!(malformed(&format!("{start}n = [1, \n")).starts_with("mine.toml:"));
     let error = malformed(&format!("{start}[parameters]\ngap = 1\nstpe = 5\n"));
     assert!(error.starts_with("mine.toml:5: there is no key `stpe`; did you mean `step`?"), "{error}");
     let error = malformed(&format!("{start}sumary = \"x\"\n"));
     assert!(error.starts_with("mine.toml:3: there is no key `sumary`; did you mean `summary`?"), "{error}");
-    assert!(malformed(&format!("{start}[parameters]\ngap = \"x\"\n")).starts_with("mine.toml:4: invalid type"));
+    assert!(
+        malformed(&format!("{start}[parameters]\ngap = \"x\"\n")).starts_with("mine.toml:4: invalid type")
+    );
     assert!(malformed(&format!("{start}[parameters]\nstep = 0\n")).starts_with("mine.toml:4: `step` is"));
-    assert!(malformed(&format!("{start}n = [1, 0]\n")).starts_with("mine.toml:3: `n` is the number of timers"));
-    assert!(malformed(&format!("{start}payload = \"17\"\n")).starts_with("mine.toml:3: a payload of 17 bytes"));
+    assert!(
+        malformed(&format!("{start}n = [1, 0]\n")).starts_with("mine.toml:3: `n` is the number of timers")
+    );
+    assert!(
+        malformed(&format!("{start}payload = \"17\"\n")).starts_with("mine.toml:3: a payload of 17 bytes")
+    );
 }
 
 #[test]
@@ -181,9 +209,10 @@ fn a_file_that_is_not_there_is_named_and_is_no_usage_error() {
 fn a_stream_depends_on_its_seed_and_nothing_else() {
     for name in GENERATED {
         let workload = one(name);
-        let first = workload.stream(3000, 7).unwrap();
-        assert_eq!(first, workload.stream(3000, 7).unwrap(), "{name}");
-        assert_ne!(first.ops, workload.stream(3000, 8).unwrap().ops, "{name}");
+        let hash = |seed| hash(&workload.stream(3000, seed).unwrap());
+        assert_eq!(hash(7), hash(7), "{name}");
+        // Ties leave nothing to chance.
+        assert_eq!(hash(7) == hash(8), name == "grow-ties", "{name}");
     }
 }
 
@@ -191,23 +220,28 @@ fn a_stream_depends_on_its_seed_and_nothing_else() {
 fn no_workload_changes_unnoticed() {
     let hashes = GENERATED.map(|name| {
         let stream = stream(name, 2000);
-        (name, xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice::<Op, u8>(&stream.ops)), stream.ops.len())
+        (name, hash(&stream), stream.ops.len())
     });
     let golden = [
-        ("burst", 0, 0),
+        ("burst", 0xb50f_7d8b_d730_4f15, 2458),
+        ("cycle", 0x47d5_737b_69cf_ee71, 5009),
+        ("grow-in-order", 0x976b_2574_3b95_8cd5, 2014),
+        ("grow-random", 0xb454_e355_f086_1a6c, 2014),
+        ("grow-reverse", 0xa5de_7cc7_8785_a2bb, 2014),
+        ("grow-ties", 0xef59_68aa_d280_9815, 2011),
+        ("window", 0x7c33_df11_3751_8831, 102_642),
     ];
-    assert_eq!(hashes.as_slice(), golden.as_slice(), "{hashes:#x?}");
+    assert_eq!(hashes, golden, "{hashes:#x?}");
 }
 
 #[test]
 fn every_stream_can_be_asked_and_is_what_it_says() {
     for name in GENERATED {
-        for n in [1, 2, 9, 10, 11, 100, 999, 1001, 5000] {
+        for n in [1, 10, 11, 1001] {
             let workload = one(name);
             let stream = workload.stream(n, n).unwrap();
             stream.check().unwrap_or_else(|fault| panic!("{name}/{n}: {fault}"));
             assert!(stream.ops.len() * 24 <= workload.stream_bytes(n) as usize, "{name}/{n}");
-            assert_eq!(stream.header.population, population(&stream), "{name}/{n}");
             assert_eq!(stream.header.timers, timers(&stream), "{name}/{n}");
             assert_eq!(outcome(&stream, true, 1).disorder, 0);
         }
@@ -219,18 +253,25 @@ fn timers(stream: &Stream) -> u32 {
     named.max().unwrap_or(0)
 }
 
-/// Most timers queued at once, found by running every beginning of the stream.
+#[test]
+fn the_population_is_the_most_that_is_ever_queued() {
+    for name in GENERATED.map(small) {
+        for n in [1, 11, 300] {
+            let stream = stream(name, n);
+            assert_eq!(stream.header.population, population(&stream), "{name}/{n}");
+        }
+    }
+}
+
+/// Most timers queued at once, found by running every beginning of the stream that ends before a take.
 fn population(stream: &Stream) -> u64 {
-    let mut most = 0;
-    let mut ends: Vec<usize> = (0..stream.ops.len()).filter(|at| stream.ops[*at].kind == Kind::Take as u8).collect();
-    ends.push(stream.ops.len());
-    for end in ends.into_iter().take(40) {
+    let takes = (0..stream.ops.len()).filter(|at| stream.ops[*at].kind == Kind::Take as u8);
+    let queued = |end: usize| {
         let mut part = stream.clone();
         part.ops.truncate(end);
-        part.ops.retain(|op| op.kind != Kind::DropQueue as u8);
-        most = most.max(outcome(&part, true, 1).left);
-    }
-    most
+        outcome(&part, true, 1).left
+    };
+    takes.take(150).map(queued).max().unwrap_or_else(|| queued(stream.header.timers as usize + 2))
 }
 
 #[test]
@@ -257,7 +298,7 @@ fn growth_has_the_same_expiries_in_every_order() {
         order.sort_unstable();
     }
     assert!(in_order == reverse && in_order == random);
-    assert_eq!(expiries("grow-ties"), [1000; 1000]);
+    assert!(expiries("grow-ties") == [1000; 1000]);
     let mean = *in_order.last().unwrap() as f64 / 1000.0;
     assert!((0.9..1.1).contains(&mean), "the mean gap is {mean}");
 }
@@ -312,17 +353,20 @@ fn a_run_that_is_too_long_for_the_reference_is_held_against_what_its_stream_says
     let stream = stream("burst", 5000);
     let right = outcome(&stream, true, 1);
     assert_eq!(truth(&stream, true, 1), Truth::Outcome(right.clone()));
-    let laws = Truth::Laws(harness::truth::Laws::of(&stream, true));
+    let differs = |laws: &Truth, found: &Outcome| untrue(found, laws, Order::Exact);
+    let laws = Truth::Laws(Laws::of(&stream, true));
     let grown = self::stream("grow-random", 5000);
-    let all = Truth::Laws(harness::truth::Laws::of(&grown, true));
+    let all = Truth::Laws(Laws::of(&grown, true));
     let all_right = outcome(&grown, true, 1);
-    assert_eq!((laws.differs(&right), all.differs(&all_right)), (None, None));
+    assert_eq!((differs(&laws, &right), differs(&all, &all_right)), (None, None));
     let wrong = |change: fn(&mut Outcome)| {
         let mut found = all_right.clone();
         change(&mut found);
-        all.differs(&found).unwrap()
+        differs(&all, &found).unwrap()
     };
-    assert!(wrong(|found| found.dispatched -= 1).starts_with("dispatched + cancelled + dropped + left is 4999"));
+    assert!(
+        wrong(|found| found.dispatched -= 1).starts_with("dispatched + cancelled + dropped + left is 4999")
+    );
     assert!(wrong(|found| found.id_sum += 1).starts_with("id_sum is"));
     assert!(wrong(|found| found.disorder = 1).starts_with("disorder is 1"));
     assert!(wrong(|found| found.takes = 0).starts_with("takes is 0"));
@@ -330,17 +374,13 @@ fn a_run_that_is_too_long_for_the_reference_is_held_against_what_its_stream_says
 }
 
 #[test]
-fn an_outcome_that_differs_is_named_by_its_first_difference() {
-    let stream = stream("grow-random", 100);
-    let right = outcome(&stream, true, 1);
-    let wrong = Outcome { dispatched: 99, digest: Some(1), ..right.clone() };
-    assert_eq!(truth(&stream, true, 1).differs(&right), None);
-    assert_eq!(
-        truth(&stream, true, 1).differs(&wrong).unwrap(),
-        "dispatched is 99, and the reference has 100"
-    );
-    let wrong = Outcome { digest: Some(1), ..right };
-    assert!(truth(&stream, true, 1).differs(&wrong).unwrap().starts_with("digest is 1, and"));
+fn every_workload_keeps_the_laws_of_its_stream() {
+    for workload in resolve("all").unwrap() {
+        let stream = workload.stream(1000, 1).unwrap();
+        let found = outcome(&stream, true, 1);
+        let laws = Truth::Laws(Laws::of(&stream, true));
+        assert_eq!(untrue(&found, &laws, Order::Exact), None, "{}", workload.name());
+    }
 }
 
 #[test]
@@ -365,12 +405,14 @@ fn replayed(rows: &str, parameters: &str) -> (tempfile::TempDir, Workload) {
 fn kinds(workload: &Workload) -> Vec<(Kind, u64, u32)> {
     let stream = workload.stream(workload.sizes(&[])[0], 1).unwrap();
     stream.check().unwrap();
-    stream.ops[1..].iter().map(|op| (Kind::from_number(op.kind).unwrap(), op.at, op.id)).collect()
+    let asked = stream.ops.iter().filter(|op| Kind::from_number(op.kind).is_some_and(|kind| !kind.is_mark()));
+    asked.map(|op| (Kind::from_number(op.kind).unwrap(), op.at, op.id)).collect()
 }
 
 #[test]
 fn the_clock_of_a_replay_moves_at_expiries_and_polls_and_nowhere_else() {
-    let (_folder, replay) = replayed("0,S,77,10,,\n1,S,5,20,,\n2,R,77,30,,\n3,C,5,,,\n4,N,5,,,\n5,A,,,,\n30,E,77,,,\n", "");
+    let rows = "0,S,77,10,,\n1,S,5,20,,\n2,R,77,30,,\n3,C,5,,,\n4,N,5,,,\n5,A,,,,\n30,E,77,,,\n";
+    let (_folder, replay) = replayed(rows, "");
     let wanted = [
         (Kind::Enqueue, 10, 0),
         (Kind::Enqueue, 20, 1),
@@ -408,7 +450,8 @@ fn a_timer_with_a_period_is_enqueued_again_and_one_present_from_the_start_is_the
 
 #[test]
 fn batches_of_a_trace_are_taken_dispatched_in_part_and_put_back() {
-    let rows = "0,S,1,5,,\n0,S,2,5,,\n0,S,3,5,,\n6,T,,,,9\n7,D,1,,,9\n7,D,2,,,9\n8,Q,3,,,9\n9,T,,,,9\n9,D,3,,,9\n";
+    let rows =
+        "0,S,1,5,,\n0,S,2,5,,\n0,S,3,5,,\n6,T,,,,9\n7,D,1,,,9\n7,D,2,,,9\n8,Q,3,,,9\n9,T,,,,9\n9,D,3,,,9\n";
     let (_folder, replay) = replayed(rows, "");
     let found = outcome(&replay.stream(3, 1).unwrap(), true, 1);
     assert_eq!((found.takes, found.taken, found.dispatched), (2, 4, 3));
@@ -427,8 +470,10 @@ fn a_gap_cancels_what_is_queued() {
 #[test]
 fn a_replay_says_which_recorded_expiries_it_reproduces() {
     // Timer 1 is recorded 3 ns early; timer 2 was due before it was cancelled; timer 3 is on time.
-    let (_folder, replay) =
-        replayed("0,S,1,13,,\n0,S,2,9,,\n0,S,3,10,,\n10,E,1,,,\n10,E,3,,,\n11,C,2,,,\n12,S,1,20,,\n20,E,1,,,\n", "");
+    let (_folder, replay) = replayed(
+        "0,S,1,13,,\n0,S,2,9,,\n0,S,3,10,,\n10,E,1,,,\n10,E,3,,,\n11,C,2,,,\n12,S,1,20,,\n20,E,1,,,\n",
+        "",
+    );
     let laid = replay.replay().unwrap().lay("x");
     let found = reproduction(&laid, 1).unwrap();
     assert_eq!((found.recorded, found.reproduced, found.early, found.extra), (3, 2, 1, 1), "{found:?}");
@@ -502,12 +547,12 @@ fn every_structure_agrees_with_the_reference_on_every_workload() {
             drive(self.0, queue, &mut Unmetered)
         }
     }
-    for name in GENERATED {
+    for name in GENERATED.map(small) {
         let stream = stream(name, 300);
         let right = truth(&stream, true, 1);
         for entry in ENTRIES {
             let found = visit(entry.name, &Params::default(), Drive(&stream)).unwrap();
-            assert_eq!(right.differs(&found), None, "{}/{name}", entry.name);
+            assert_eq!(untrue(&found, &right, Order::Exact), None, "{}/{name}", entry.name);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::str::FromStr;
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator, WriterBuilder};
+use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
 use super::{COLUMNS, Metadata, Op, Row, Trace, TraceError};
 use crate::suggest::nearest;
@@ -266,22 +266,50 @@ fn misspelt(name: &str, line: u64, title: &str) -> Result<(), TraceError> {
 
 /// Writes a trace. Columns that no row uses are left out, and so are zeros where a column allows it.
 pub fn write(trace: &Trace, into: impl Write) -> io::Result<()> {
-    let mut into = io::BufWriter::new(into);
-    for (key, value) in trace.metadata.pairs() {
-        writeln!(into, "# {key}: {value}")?;
-    }
-    let used = used(trace);
-    let mut writer = WriterBuilder::new().from_writer(into);
-    let titles = COLUMNS.iter().zip(used).filter(|(_, used)| *used).map(|(title, _)| *title);
-    writer.write_record(titles)?;
+    let mut writer = RowWriter::new(into, &trace.metadata, used(trace))?;
     for row in &trace.rows {
-        let fields = texts(trace, row);
-        writer.write_record(fields.iter().zip(used).filter(|(_, used)| *used).map(|(field, _)| field))?;
+        writer.row(row, row.ctx.and_then(|at| trace.contexts.get(at as usize)).map_or("", String::as_str))?;
     }
-    writer.flush()
+    writer.finish()
 }
 
-fn used(trace: &Trace) -> [bool; COLUMNS.len()] {
+/// Which of [`COLUMNS`] are written.
+pub type Used = [bool; COLUMNS.len()];
+
+/// Writes rows as they come, for whoever does not hold the trace in memory.
+#[derive(Debug)]
+pub struct RowWriter<W: Write> {
+    writer: Writer<io::BufWriter<W>>,
+    used: Used,
+}
+
+impl<W: Write> RowWriter<W> {
+    /// Writes the metadata and the header.
+    pub fn new(into: W, metadata: &Metadata, used: Used) -> io::Result<Self> {
+        let mut into = io::BufWriter::new(into);
+        for (key, value) in metadata.pairs() {
+            writeln!(into, "# {key}: {value}")?;
+        }
+        let mut writer = WriterBuilder::new().from_writer(into);
+        let titles = COLUMNS.iter().zip(used).filter(|(_, used)| *used);
+        writer.write_record(titles.map(|(title, _)| *title))?;
+        Ok(Self { writer, used })
+    }
+
+    /// Writes a row. `owner` stands for its context.
+    pub fn row(&mut self, row: &Row, owner: &str) -> io::Result<()> {
+        let fields = texts(row, owner);
+        let used = fields.iter().zip(self.used).filter(|(_, used)| *used);
+        Ok(self.writer.write_record(used.map(|(field, _)| field))?)
+    }
+
+    /// Hands everything over.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+fn used(trace: &Trace) -> Used {
     let mut used = [true, true, true, true, false, false, false, false, false];
     for row in &trace.rows {
         used[4] |= row.period_ns != 0;
@@ -293,7 +321,7 @@ fn used(trace: &Trace) -> [bool; COLUMNS.len()] {
     used
 }
 
-fn texts(trace: &Trace, row: &Row) -> [String; COLUMNS.len()] {
+fn texts(row: &Row, owner: &str) -> [String; COLUMNS.len()] {
     fn text(value: Option<impl ToString>) -> String {
         value.map_or_else(String::new, |value| value.to_string())
     }
@@ -305,7 +333,7 @@ fn texts(trace: &Trace, row: &Row) -> [String; COLUMNS.len()] {
         text(row.due_ns),
         nonzero(row.period_ns),
         nonzero(row.slack_ns),
-        row.ctx.and_then(|at| trace.contexts.get(at as usize).cloned()).unwrap_or_default(),
+        owner.to_owned(),
         text(row.cpu),
         text(row.aux),
     ]

@@ -98,7 +98,6 @@ impl Workload {
         self.check(n)?;
         let mut random = Random::seed_from_u64(seed);
         let mut out = Builder::new(&self.name, self.model.extent(n).operations);
-        out.sample(crate::stream::Point::Empty);
         self.model.generate(n, &mut random, &mut out);
         Ok(out.finish())
     }

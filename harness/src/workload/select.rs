@@ -31,7 +31,8 @@ fn is_file(selector: &str) -> bool {
 }
 
 fn split(selector: &str) -> Vec<String> {
-    if is_file(selector) {
+    let before_parameters = selector.rfind(':').map(|at| &selector[..at]);
+    if is_file(selector) || before_parameters.is_some_and(is_file) {
         return vec![selector.to_owned()];
     }
     let mut parts: Vec<String> = Vec::new();
