@@ -1,10 +1,35 @@
 //! The timer workbench.
 
 pub mod allocator;
+pub mod cli;
 pub mod clock;
+pub mod cmd;
+pub mod compare;
 pub mod drive;
+pub mod error;
+pub mod folder;
+pub mod format;
+pub mod grid;
+pub mod journal;
+pub mod latency;
+pub mod machine;
 pub mod measure;
 pub mod payload;
+pub mod plan;
+pub mod progress;
+pub mod record;
+pub mod rows;
+pub mod run;
+pub mod select;
+pub mod show;
+pub mod spawn;
 pub mod spec;
 pub mod stream;
+pub mod suggest;
+pub mod summary;
+#[cfg(feature = "tables")]
+pub mod table;
+pub mod trace;
+pub mod truth;
 pub mod worker;
+pub mod workload;

@@ -134,7 +134,9 @@ impl Book {
             Target::Head => return self.queued.first().map(|place| place.1),
             Target::Last => return self.queued.last().map(|place| place.1),
             Target::Queued(pick) => (pick, Fate::Queued),
-            Target::PutBack(pick) => return self.choose(pick, |ticket| ticket.is(Fate::Queued) && ticket.put_back),
+            Target::PutBack(pick) => {
+                return self.choose(pick, |ticket| ticket.is(Fate::Queued) && ticket.put_back);
+            }
             Target::Out(pick) => (pick, Fate::Out),
             Target::Dispatched(pick) => (pick, Fate::Dispatched),
             Target::Cancelled(pick) => (pick, Fate::Cancelled),

@@ -4,10 +4,16 @@
 //! * [`cases`] are named facts, most of them faults that others had in the field;
 //! * [`lifetime`] counts the releases of items.
 //!
+//! * [`cases`] are named facts, most of them faults that others had in the field;
+//! * [`lifetime`] counts the releases of items.
+//!
 //! A structure that is not in the registry, a deliberately wrong one for example, is put through [`examine`].
 
 mod book;
+pub mod cases;
+mod erased;
 mod judge;
+pub mod lifetime;
 mod notes;
 mod play;
 mod profile;
@@ -20,6 +26,7 @@ mod step;
 use std::error::Error;
 use std::fmt;
 
+use erased::Bench;
 pub use profile::Profile;
 pub use reached::{Mark, Reached};
 pub use side::Token;
@@ -120,7 +127,10 @@ pub fn run(entry: &Entry, params: &Params, options: Options) -> Result<Reached, 
     }
     let work = Examine(params, Promise::of(entry, params), options);
     let outcome = registry::visit(entry.name, params, work);
-    outcome.map_err(|error| Failure::new(error.to_string())).flatten().map_err(|failure| failure.of(entry.name, params))
+    outcome
+        .map_err(|error| Failure::new(error.to_string()))
+        .flatten()
+        .map_err(|failure| failure.of(entry.name, params))
 }
 
 /// Plays all schedules on `Q`, and makes sure that they reached what they must.
@@ -129,16 +139,42 @@ pub fn examine<Q: TimerQueue<Token>>(
     promise: Promise,
     options: Options,
 ) -> Result<Reached, Failure> {
+    play_all(&Bench::new::<Q>(params, promise.tick), promise, options)
+}
+
+fn play_all(bench: &Bench<'_, Token>, promise: Promise, options: Options) -> Result<Reached, Failure> {
     let mut reached = Reached::default();
     for seed in options.first..options.first + options.seeds {
         for profile in Profile::ALL {
-            reached.add(&play::schedule::<Q>(params, promise, profile, seed)?);
+            reached.add(&play::schedule(bench, promise, profile, seed)?);
         }
     }
     match reached.missing() {
         missing if missing.is_empty() => Ok(reached),
         missing => Err(Failure::new(format!("these schedules never reached: {}", missing.join("; ")))),
     }
+}
+
+/// Every entry with its defaults, and again with each value of a parameter that changes how it works. A
+/// parameter of a new kind is added to the list below; until then its default is all that is checked.
+pub fn configurations() -> Vec<(&'static Entry, Params)> {
+    let mut all = Vec::new();
+    for entry in registry::ENTRIES {
+        all.push((entry, Params::default()));
+        for key in entry.params.iter().map(|param| param.key) {
+            let values: &[&str] = match key {
+                "arity" => &["2", "3", "8", "16"],
+                "tick" => &["7", "64", "1024"],
+                _ => &[],
+            };
+            all.extend(values.iter().map(|value| {
+                let mut params = Params::default();
+                params.set(key, value);
+                (entry, params)
+            }));
+        }
+    }
+    all
 }
 
 macro_rules! batches_can_be_sent {

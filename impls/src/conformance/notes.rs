@@ -62,7 +62,10 @@ impl Book {
         let through = 0 < limit && limit < due.len() && due[limit - 1].0 == due[limit].0;
         self.note(Mark::TakeCutThroughTies, through);
         self.note(Mark::TakeExactLimit, 0 < limit && limit == due.len());
-        self.note(Mark::TakeEmptiedQueue, !due.is_empty() && due.len() == self.queued.len() && limit >= due.len());
+        self.note(
+            Mark::TakeEmptiedQueue,
+            !due.is_empty() && due.len() == self.queued.len() && limit >= due.len(),
+        );
         self.note(Mark::TakeTiesAtHead, limit > 0 && due.len() > 1 && due[0].0 == due[1].0);
         let until = self.promise.until(now);
         let next = self.queued.range((until, usize::MAX)..).next().copied();

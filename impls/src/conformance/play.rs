@@ -3,6 +3,7 @@
 use std::mem;
 
 use super::book::Book;
+use super::erased::Bench;
 use super::profile::Profile;
 use super::quiet;
 use super::reached::Reached;
@@ -10,7 +11,7 @@ use super::side::{Side, Token};
 use super::step::{Action, Step};
 use super::{Failure, Promise};
 use crate::model::Model;
-use crate::queue::{Params, TimerQueue};
+use crate::queue::Params;
 use crate::registry::Order;
 
 /// Where a schedule broke.
@@ -25,14 +26,14 @@ struct Broken {
 const REPLAYS: usize = 600;
 
 /// Plays the schedule of `profile` and `seed`.
-pub(super) fn schedule<Q: TimerQueue<Token>>(
-    params: &Params,
+pub(super) fn schedule(
+    bench: &Bench<'_, Token>,
     promise: Promise,
     profile: Profile,
     seed: u64,
 ) -> Result<Reached, Failure> {
     let steps = profile.schedule(seed);
-    let play = |steps: &[Step]| Game::<Q>::new(params, promise).play(steps);
+    let play = |steps: &[Step]| Game::new(bench, promise).play(steps);
     play(&steps).map_err(|first| {
         let broken = shorten(steps, first, play);
         let actions = broken.actions.iter().enumerate().map(|(at, action)| format!("{at:>4}  {action:?}\n"));
@@ -72,20 +73,21 @@ fn shorten(
 }
 
 /// A structure, the model if it can be compared with it, and the book.
-struct Game<Q: TimerQueue<Token>> {
-    subject: Side<Q>,
-    model: Option<Side<Model<Token>>>,
+struct Game<'w> {
+    subject: Side<'w>,
+    model: Option<Side<'w>>,
     book: Book,
     actions: Vec<Action>,
 }
 
-impl<Q: TimerQueue<Token>> Game<Q> {
-    fn new(params: &Params, promise: Promise) -> Self {
+impl<'w> Game<'w> {
+    fn new(bench: &Bench<'w, Token>, promise: Promise) -> Self {
         let mut rounding = Params::default();
         rounding.set("tick", &promise.tick.to_string());
+        let model = || Side::oracle(&Bench::new::<Model<Token>>(&rounding, promise.tick));
         Self {
-            subject: Side::subject(params),
-            model: (promise.order == Order::Exact).then(|| Side::oracle(&rounding)),
+            subject: Side::subject(bench),
+            model: (promise.order == Order::Exact).then(model),
             book: Book::new(promise),
             actions: Vec::new(),
         }

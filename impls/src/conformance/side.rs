@@ -4,9 +4,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::erased::{AnyBatch, AnyQueue, Bench, Handle};
 use super::quiet;
 use super::step::{Action, Script, Then};
-use crate::queue::{Batch, Ended, Flow, Params, Requeued, Tick, TimerQueue, process};
+use crate::queue::{Batch, Ended, Flow, Requeued, Tick, process};
 
 /// Counts the releases of each item.
 #[derive(Debug, Default)]
@@ -75,18 +76,32 @@ pub(super) enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Whether the handle differs from all that were given before.
-    Enqueued { fresh: bool },
+    Enqueued {
+        fresh: bool,
+    },
     Taken,
-    Processed { seen: Vec<Seen>, reads: usize, done: usize, ended: End },
+    Processed {
+        seen: Vec<Seen>,
+        reads: usize,
+        done: usize,
+        ended: End,
+    },
     Advanced(Option<Seen>),
     Requeued(Requeued),
     Dropped,
     Got(Option<Seen>),
     Cancelled(Option<Seen>),
-    Rescheduled { moved: bool, fresh: bool },
+    Rescheduled {
+        moved: bool,
+        fresh: bool,
+    },
     /// What look-up, reschedule and cancel reached with a handle of another queue.
-    ForeignHandle { reached: [bool; 3] },
-    ForeignBatch { refused: bool },
+    ForeignHandle {
+        reached: [bool; 3],
+    },
+    ForeignBatch {
+        refused: bool,
+    },
     Shrunk,
 }
 
@@ -103,7 +118,6 @@ pub(super) struct BatchSeen {
 pub(super) struct Observation {
     pub(super) queue: Vec<Seen>,
     pub(super) len: usize,
-    pub(super) empty: bool,
     pub(super) next: Option<Tick>,
     pub(super) batches: Vec<BatchSeen>,
     pub(super) released: usize,
@@ -124,38 +138,37 @@ pub(super) struct Remains {
 pub(super) const TWINS: usize = 48;
 
 /// How a batch is dispatched: [`process`], or a loop of its own that says what `process` should do.
-type Dispatch<B> = fn(&mut B, Script, &RefCell<Vec<Seen>>, &Cell<usize>) -> End;
+type Dispatch = for<'w> fn(&mut AnyBatch<'w, Token>, Script, &RefCell<Vec<Seen>>, &Cell<usize>) -> End;
 
-pub(super) struct Side<Q: TimerQueue<Token>> {
-    queue: Q,
-    handles: Vec<Q::Handle>,
-    batches: Vec<Q::Batch>,
+pub(super) struct Side<'w> {
+    queue: AnyQueue<'w, Token>,
+    handles: Vec<Handle>,
+    batches: Vec<AnyBatch<'w, Token>>,
     ledger: Rc<Ledger>,
-    other: Q,
-    other_handles: Vec<Q::Handle>,
+    other: AnyQueue<'w, Token>,
+    other_handles: Vec<Handle>,
     other_ledger: Rc<Ledger>,
-    dispatch: Dispatch<Q::Batch>,
+    dispatch: Dispatch,
 }
 
-impl<Q: TimerQueue<Token>> Side<Q> {
+impl<'w> Side<'w> {
     /// The structure that is examined.
-    pub(super) fn subject(params: &Params) -> Self {
-        Self::new(params, through_process)
+    pub(super) fn subject(bench: &Bench<'w, Token>) -> Self {
+        Self::new(bench, through_process)
     }
 
     /// The structure that says what is right.
-    pub(super) fn oracle(params: &Params) -> Self {
-        Self::new(params, by_hand)
+    pub(super) fn oracle(bench: &Bench<'w, Token>) -> Self {
+        Self::new(bench, by_hand)
     }
 
-    fn new(params: &Params, dispatch: Dispatch<Q::Batch>) -> Self {
-        let make = || Q::with(params).expect("the parameters were checked before the first schedule");
+    fn new(bench: &Bench<'w, Token>, dispatch: Dispatch) -> Self {
         Self {
-            queue: make(),
+            queue: bench.queue(),
             handles: Vec::new(),
             batches: Vec::new(),
             ledger: Rc::default(),
-            other: make(),
+            other: bench.queue(),
             other_handles: Vec::new(),
             other_ledger: Rc::default(),
             dispatch,
@@ -193,8 +206,8 @@ impl<Q: TimerQueue<Token>> Side<Q> {
     }
 
     /// Keeps a handle under the next ticket, and gives it a twin of the same place in the second queue.
-    fn keep(&mut self, handle: Q::Handle, expiry: Tick) -> bool {
-        let fresh = !self.handles.contains(&handle);
+    fn keep(&mut self, handle: Handle, expiry: Tick) -> bool {
+        let fresh = !self.handles.iter().any(|known| self.queue.same(*known, handle));
         self.handles.push(handle);
         if self.other_handles.len() < TWINS {
             let twin = self.other.enqueue(expiry, Token::new(&self.other_ledger));
@@ -255,7 +268,8 @@ impl<Q: TimerQueue<Token>> Side<Q> {
     }
 
     pub(super) fn look(&mut self) -> Observation {
-        let queue: Vec<_> = self.queue.iter().map(|(expiry, token)| Seen::of(expiry, token)).collect();
+        let queue: Vec<_> =
+            self.queue.timers().into_iter().map(|(expiry, token)| Seen::of(expiry, token)).collect();
         let (bytes, least) = (self.queue.container_bytes(), queue.len() * size_of::<Token>());
         assert!(bytes >= least, "container_bytes() is {bytes}, the items alone are {least}");
         let batches = self.batches.iter_mut().map(|batch| {
@@ -266,7 +280,6 @@ impl<Q: TimerQueue<Token>> Side<Q> {
         Observation {
             batches: batches.collect(),
             len: self.queue.len(),
-            empty: self.queue.is_empty(),
             next: self.queue.next_expiry(),
             queue,
             released: self.ledger.total.get(),
@@ -312,8 +325,8 @@ fn clock(script: Script, seen: &RefCell<Vec<Seen>>) -> Tick {
     script.cost * seen.borrow().len() as Tick
 }
 
-fn through_process<B: Batch<Token>>(
-    batch: &mut B,
+fn through_process(
+    batch: &mut AnyBatch<'_, Token>,
     script: Script,
     seen: &RefCell<Vec<Seen>>,
     reads: &Cell<usize>,
@@ -336,8 +349,8 @@ fn through_process<B: Batch<Token>>(
     }
 }
 
-fn by_hand<B: Batch<Token>>(
-    batch: &mut B,
+fn by_hand(
+    batch: &mut AnyBatch<'_, Token>,
     script: Script,
     seen: &RefCell<Vec<Seen>>,
     reads: &Cell<usize>,

@@ -1,0 +1,268 @@
+//! The command line: what can be asked, and the page that explains it.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::select;
+use crate::spec::{AllocatorKind, ClockKind, Pass};
+
+/// Measures timer queues: time per operation, slowest calls, memory held now and after a burst.
+///
+/// Without a verb it runs: every structure is measured on every workload, each cell in a process of its own,
+/// and a table is printed. Results go to standard output, everything else to standard error.
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, args_conflicts_with_subcommands = true, after_long_help = EXAMPLES)]
+#[command(after_help = "`harness --help` explains every option, with examples and exit codes.")]
+pub struct Cli {
+    /// What to do, if not to run.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// What to run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples, each of which works as typed:
+  harness --impl wheel --workload burst          one structure, one table
+  harness --workload burst --quick               the five side by side, fewer repetitions
+  harness --impl heap:arity=2,heap:arity=8 --workload burst --n 1k,200k
+  harness --impl wheel,array --workload burst --measure latency --clock cpu
+  harness --impl wheel --workload burst --format csv > burst.csv
+  harness check --impl all --workload all        is every answer right? (no timing)
+  harness list workloads --long                  what can be asked of a structure
+
+From a clone of the repository, `cargo run -p harness --` stands for `harness`.
+
+A run is a folder, results/<UTC time>, with its tables as Parquet and CSV, a manifest that says how it came
+about, and a journal that is written cell by cell, so that an interrupted run can be gone on with (--resume).
+
+Exit codes:
+  0    done, also with a row that says crashed or timeout, and when a reader closes the pipe
+  1    a bad file, a folder that cannot be written or is not empty, a size above memory;
+       with --fail-on-error also a row that is not ok
+  2    a bad name, parameter or size
+  4    a structure gave an answer that differs from the reference's
+  130  interrupted; what was finished is kept and can be resumed";
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Measure (also without a verb): `harness run --impl wheel --workload burst`
+    Run(RunArgs),
+    /// Print what there is, one name a line: `harness list impls`
+    List(ListArgs),
+    /// One small round of each cell against the reference: `harness check --impl all --workload all`
+    Check(CheckArgs),
+}
+
+/// Options of a run.
+#[derive(Args, Clone, Debug)]
+pub struct RunArgs {
+    /// Structures, with parameters: `wheel`, `heap:arity=4,wheel:tick=1024`, `list*`, `five`, `all`
+    #[arg(long = "impl", value_name = "NAMES", default_value = "five")]
+    pub structures: Vec<String>,
+    /// Workloads: names, `all`, a glob, a TOML file, or `replay:FILE` for a recorded trace; repeatable
+    #[arg(long, value_name = "NAMES", default_value = "burst")]
+    pub workload: Vec<String>,
+    /// Sizes: how many timers, such as `1k,200k,1m` (default: the workload's own)
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = select::size)]
+    pub n: Vec<u64>,
+    /// What to measure; each is a process of its own
+    #[arg(long, value_name = "PASSES", value_delimiter = ',', default_value = "time,latency,resident,heap")]
+    pub measure: Vec<Pass>,
+    /// Times that every structure is measured, in an order that is balanced over them [default: 12]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub blocks: Option<u32>,
+    /// 9 blocks
+    #[arg(long, conflicts_with_all = ["blocks", "rigorous"])]
+    pub quick: bool,
+    /// 20 blocks
+    #[arg(long, conflicts_with = "blocks")]
+    pub rigorous: bool,
+    /// Where all randomness starts
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Clock of single calls
+    #[arg(long, default_value = "tsc")]
+    pub clock: ClockKind,
+    /// Allocator of all but the heap pass, which has dhat's
+    #[arg(long, default_value = "jemalloc")]
+    pub alloc: AllocatorKind,
+    /// What each timer carries: 0, 16, 64 or 448 bytes inline, or `box:BYTES` (default: the workload's own)
+    #[arg(long, value_name = "BYTES|box:BYTES")]
+    pub payload: Option<String>,
+    /// Seconds after which a cell is given up; its later blocks are skipped
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
+    /// Keep every single call's time in the run's folder, under samples/
+    #[arg(long)]
+    pub keep_samples: bool,
+    /// Exit with 1 when a row is not ok
+    #[arg(long)]
+    pub fail_on_error: bool,
+    /// A word for the folder's name and for every row
+    #[arg(long, value_name = "L")]
+    pub label: Option<String>,
+    /// The run's folder, which must be empty or not there [default: results/<UTC time>-<label>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with an interrupted run: a folder, a name under results/, or `latest`
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "structures", "workload", "n", "measure", "blocks", "quick", "rigorous", "seed", "clock", "alloc",
+        "payload", "timeout", "keep_samples", "label", "out",
+    ])]
+    pub resume: Option<String>,
+    /// How the result is printed
+    #[arg(long, default_value = "table")]
+    pub format: Format,
+}
+
+impl RunArgs {
+    /// Blocks that count; one more is run before them and discarded.
+    pub fn block_count(&self) -> u32 {
+        match (self.blocks, self.quick, self.rigorous) {
+            (Some(blocks), _, _) => blocks,
+            (None, true, _) => 9,
+            (None, _, true) => 20,
+            (None, false, false) => 12,
+        }
+    }
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// The same in Markdown.
+    Md,
+    /// The rows of `measurements.csv`.
+    Csv,
+    /// The same rows as JSON.
+    Json,
+}
+
+/// Options of `list`.
+#[derive(Args, Clone, Debug)]
+pub struct ListArgs {
+    /// Of what
+    pub what: Listed,
+    /// With a description behind each name
+    #[arg(long)]
+    pub long: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Structures, for `--impl`.
+    Impls,
+    /// Workloads, for `--workload`.
+    Workloads,
+    /// Columns of the tables.
+    Metrics,
+    /// Runs under results/.
+    Runs,
+}
+
+/// Options of `check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// Structures, as for a run
+    #[arg(long = "impl", value_name = "NAMES", default_value = "all")]
+    pub structures: Vec<String>,
+    /// Workloads, as for a run
+    #[arg(long, value_name = "NAMES", default_value = "all")]
+    pub workload: Vec<String>,
+    /// Timers in each cell
+    #[arg(long, value_name = "SIZE", default_value = "1000", value_parser = select::size)]
+    pub n: u64,
+    /// Where all randomness starts
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl ValueEnum for Pass {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Time, Self::Latency, Self::Resident, Self::Heap, Self::Count]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Time => ("time", "nanoseconds per operation, without a clock call per operation"),
+            Self::Latency => ("latency", "every call timed: p50, p99, p99.9 and the slowest"),
+            Self::Resident => ("resident", "resident memory at each point of the workload"),
+            Self::Heap => ("heap", "dhat's heap profile: total, peak, end and live bytes"),
+            Self::Count => ("count", "entries visited, moved, compared and cascaded"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+impl ValueEnum for AllocatorKind {
+    /// dhat is not among them: it belongs to the heap pass and to nothing else.
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Jemalloc, Self::System]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Jemalloc => Some(PossibleValue::new("jemalloc")),
+            Self::System => Some(PossibleValue::new("system").help("the C library's")),
+            Self::Dhat => None,
+        }
+    }
+}
+
+impl ValueEnum for ClockKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Tsc, Self::Wall, Self::Cpu]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Tsc => ("tsc", "the time-stamp counter where it can be relied on, else as wall"),
+            Self::Wall => ("wall", "the monotonic clock"),
+            Self::Cpu => ("cpu", "the thread's CPU time: blind to the scheduler, but some 600 ns a reading"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn blocks_follow_quick_and_rigorous() {
+        let blocks = |args: &[&str]| Cli::try_parse_from(args).unwrap().run.block_count();
+        assert_eq!(blocks(&["harness"]), 12);
+        assert_eq!(blocks(&["harness", "--quick"]), 9);
+        assert_eq!(blocks(&["harness", "--rigorous"]), 20);
+        assert_eq!(blocks(&["harness", "--blocks", "3"]), 3);
+        assert!(Cli::try_parse_from(["harness", "--blocks", "3", "--quick"]).is_err());
+    }
+
+    #[test]
+    fn every_example_of_the_help_page_parses() {
+        let examples = EXAMPLES.lines().filter_map(|line| line.strip_prefix("  harness "));
+        let mut seen = 0;
+        for example in examples {
+            let typed = example.split("  ").next().unwrap().split(" > ").next().unwrap();
+            let words = typed.split_whitespace();
+            Cli::try_parse_from(["harness"].into_iter().chain(words))
+                .unwrap_or_else(|error| panic!("{typed}: {error}"));
+            seen += 1;
+        }
+        assert_eq!(seen, 7);
+    }
+}

@@ -1,0 +1,319 @@
+//! Carries a plan out: streams are laid down, workers run, and what they finish goes into the journal.
+//!
+//! ```text
+//! group of cells -> stream on disk, reference's outcome (all processors, nothing timed runs)
+//!                -> timed cells one at a time; the others side by side
+//!                -> each: worker -> compare with the reference -> journal
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use rayon::prelude::*;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use tempfile::TempDir;
+
+use crate::compare;
+use crate::error::Error;
+use crate::journal::{Entry, Journal, Status};
+use crate::latency;
+use crate::plan::{Cell, Group, Plan, timed};
+use crate::progress::Progress;
+use crate::record::word;
+use crate::select::Structure;
+use crate::spawn::{Ending, Launcher};
+use crate::spec::{Pass, Report, Spec};
+use crate::stream::{Outcome, Stream};
+use crate::truth;
+use crate::workload::Workload;
+use crate::workload::replay::reproduction;
+
+/// A flag that SIGINT and SIGTERM set. The second signal ends the process at once.
+pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Error> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))
+            .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
+            .map_err(|error| Error::failed(format!("cannot watch for signals: {error}")))?;
+    }
+    Ok(interrupted)
+}
+
+/// What is needed to carry a plan out.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The workloads that it names, in its order.
+    pub workloads: &'a [Workload],
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// Starts the workers.
+    pub launcher: Launcher,
+    /// Cells that were finished before, and are not run again.
+    pub finished: Vec<Entry>,
+    /// Where to say how far it is.
+    pub progress: Progress,
+}
+
+/// A stream that lies on the disk, with what it must come to.
+struct Prepared {
+    path: PathBuf,
+    hash: String,
+    phases: Vec<String>,
+    /// By the tick that a structure rounds to.
+    outcomes: BTreeMap<u64, Outcome>,
+}
+
+impl Run<'_> {
+    /// Runs every cell that is not finished, and gives all entries, old and new. It comes back early when the
+    /// run was interrupted.
+    pub fn execute(self) -> Result<Vec<Entry>, Error> {
+        let streams = tempfile::Builder::new().prefix(".streams-").tempdir_in(self.folder);
+        let streams = streams.map_err(|error| Error::file("write", self.folder, &error))?;
+        let mut groups = self.plan.groups();
+        let journal = Journal::open(self.folder)?;
+        let working = Working::new(self, journal, streams)?;
+        groups.iter_mut().for_each(|group| group.cells.retain(|cell| !working.is_finished(cell)));
+        groups.retain(|group| !group.cells.is_empty());
+        for some in groups.chunks(working.groups_at_once(&groups)) {
+            working.chunk(some)?;
+        }
+        Ok(working.into_entries())
+    }
+}
+
+/// A run that is being carried out.
+struct Working<'a> {
+    run: Run<'a>,
+    streams: TempDir,
+    written: Mutex<Written>,
+    /// Of each replay, by workload and the tick that a structure rounds to.
+    reproduced: BTreeMap<(usize, u64), [u64; 2]>,
+}
+
+/// What the cells that run side by side share.
+struct Written {
+    journal: Journal,
+    entries: Vec<Entry>,
+    given_up: HashSet<Slow>,
+}
+
+/// What is not tried again after it took too long once: structure, workload, size, pass.
+type Slow = (String, usize, u64, Pass);
+
+fn slow(cell: &Cell) -> Slow {
+    (cell.structure.to_string(), cell.workload, cell.size, cell.pass)
+}
+
+/// How many of its recorded expiries each replay reproduces, and of how many. The reference is asked: a
+/// structure whose answers equal the reference's reproduces the same.
+fn reproduced(run: &Run<'_>) -> Result<BTreeMap<(usize, u64), [u64; 2]>, Error> {
+    let ticks: BTreeSet<u64> = run.plan.structures.iter().map(Structure::tick).collect();
+    let mut found = BTreeMap::new();
+    for (index, workload) in run.workloads.iter().enumerate() {
+        let Some(replay) = workload.replay() else { continue };
+        let laid = replay.lay(workload.name());
+        for &tick in &ticks {
+            let reproduction = reproduction(&laid, tick).map_err(|error| Error::usage(error.to_string()))?;
+            found.insert((index, tick), [reproduction.reproduced, reproduction.recorded]);
+        }
+    }
+    Ok(found)
+}
+
+impl<'a> Working<'a> {
+    fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Result<Self, Error> {
+        let mut entries = std::mem::take(&mut run.finished);
+        entries.retain(|entry| entry.status != Status::Interrupted);
+        let slow_ones: HashSet<u32> =
+            entries.iter().filter(|entry| entry.status == Status::Timeout).map(|entry| entry.cell).collect();
+        let cells = run.plan.groups().into_iter().flat_map(|group| group.cells);
+        let given_up = cells.filter(|cell| slow_ones.contains(&cell.index)).map(|cell| slow(&cell)).collect();
+        let reproduced = reproduced(&run)?;
+        Ok(Self { run, streams, written: Mutex::new(Written { journal, entries, given_up }), reproduced })
+    }
+
+    fn is_finished(&self, cell: &Cell) -> bool {
+        self.written().entries.iter().any(|entry| entry.cell == cell.index)
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        // A panic elsewhere leaves the journal as whole as it was.
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.run.launcher.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Streams that are prepared side by side: as many as there are processors, if they are small.
+    fn groups_at_once(&self, groups: &[Group]) -> usize {
+        let bytes = |group: &Group| self.run.workloads[group.workload].stream_bytes(group.size);
+        let large = groups.iter().any(|group| bytes(group) > 256 << 20);
+        if large { 1 } else { rayon::current_num_threads() }
+    }
+
+    fn chunk(&self, groups: &[Group]) -> Result<(), Error> {
+        if self.interrupted() {
+            return Ok(());
+        }
+        self.run.progress.preparing();
+        let prepared: Vec<Prepared> =
+            groups.par_iter().map(|group| self.prepare(group)).collect::<Result<_, _>>()?;
+        for (group, prepared) in groups.iter().zip(prepared) {
+            self.group(group, &prepared)?;
+            // Nothing depends on it: the folder that it lies in is removed as well.
+            _ = fs::remove_file(&prepared.path);
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, group: &Group) -> Result<Prepared, Error> {
+        let stream = stream(&self.run.workloads[group.workload], group.size, group.seed)?;
+        let path = self.streams.path().join(group.cells[0].index.to_string());
+        stream.write(&path).map_err(|error| Error::failed(error.to_string()))?;
+        let has_ids = group.cells[0].payload.has_id();
+        let ticks: HashSet<u64> = group.cells.iter().map(|cell| cell.structure.tick()).collect();
+        let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::outcome(&stream, has_ids, tick)));
+        Ok(Prepared {
+            hash: format!("{:016x}", stream.hash()),
+            outcomes: outcomes.collect(),
+            phases: stream.header.phases,
+            path,
+        })
+    }
+
+    fn group(&self, group: &Group, prepared: &Prepared) -> Result<(), Error> {
+        if group.timed {
+            group.cells.iter().try_for_each(|cell| self.cell(cell, prepared))
+        } else {
+            group.cells.par_iter().try_for_each(|cell| self.cell(cell, prepared))
+        }
+    }
+
+    fn cell(&self, cell: &Cell, prepared: &Prepared) -> Result<(), Error> {
+        if self.interrupted() {
+            return Ok(());
+        }
+        self.run.progress.cell(cell, &self.run.plan.workloads[cell.workload].name);
+        let entry = self.measured(cell, prepared)?;
+        self.run.progress.finished(cell, &entry);
+        let mut written = self.written();
+        if entry.status == Status::Timeout {
+            written.given_up.insert(slow(cell));
+        }
+        written.journal.append(&entry)?;
+        written.entries.push(entry);
+        Ok(())
+    }
+
+    fn measured(&self, cell: &Cell, prepared: &Prepared) -> Result<Entry, Error> {
+        let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let start = Instant::now();
+        let mut entry = Entry {
+            cell: cell.index,
+            status: Status::Ok,
+            detail: None,
+            stream_hash: prepared.hash.clone(),
+            phases: prepared.phases.clone(),
+            check: None,
+            started_unix_ms,
+            elapsed_ms: 0,
+            report: None,
+            calls: None,
+            reproduced: None,
+        };
+        if self.written().given_up.contains(&slow(cell)) {
+            entry.status = Status::Timeout;
+            entry.detail = Some("skipped: it was given up before".into());
+            return Ok(entry);
+        }
+        let spec = self.spec(cell, prepared)?;
+        let ending = self.run.launcher.run(&spec, cell.allocator)?;
+        entry.elapsed_ms = start.elapsed().as_millis() as u64;
+        match ending {
+            Ending::Failure(status, detail) => (entry.status, entry.detail) = (status, Some(detail)),
+            Ending::Answer(report) => self.judge(cell, prepared, &spec, *report, &mut entry)?,
+        }
+        Ok(entry)
+    }
+
+    fn judge(
+        &self,
+        cell: &Cell,
+        prepared: &Prepared,
+        spec: &Spec,
+        report: Report,
+        entry: &mut Entry,
+    ) -> Result<(), Error> {
+        let expected = &prepared.outcomes[&cell.structure.tick()];
+        match compare::check(&cell.structure, &report.outcome, expected) {
+            Ok(check) => entry.check = Some(check.to_owned()),
+            Err(difference) => (entry.status, entry.detail) = (Status::Wrong, Some(difference)),
+        }
+        if let Some(samples) = &spec.samples {
+            entry.calls = Some(latency::read(samples)?);
+            if !self.run.plan.keep_samples {
+                _ = fs::remove_file(samples);
+            }
+        }
+        entry.reproduced = self.reproduced.get(&(cell.workload, cell.structure.tick())).copied();
+        entry.report = Some(report);
+        Ok(())
+    }
+
+    fn spec(&self, cell: &Cell, prepared: &Prepared) -> Result<Spec, Error> {
+        let workload = &self.run.plan.workloads[cell.workload].name;
+        let samples = (cell.pass == Pass::Latency).then(|| self.file("samples", "bin", cell, workload));
+        let profile = (cell.pass == Pass::Heap).then(|| self.file("heap", "json", cell, workload));
+        Ok(Spec {
+            structure: cell.structure.name.clone(),
+            parameters: cell.structure.parameters.clone(),
+            payload: cell.payload,
+            pass: cell.pass,
+            clock: self.run.plan.clock,
+            stream: absolute(&prepared.path)?,
+            samples: samples.transpose()?,
+            profile: profile.transpose()?,
+            cpu: None,
+        })
+    }
+
+    /// A file of a cell: raw samples that are not kept lie with the streams.
+    fn file(&self, kind: &str, extension: &str, cell: &Cell, workload: &str) -> Result<PathBuf, Error> {
+        let kept = kind != "samples" || self.run.plan.keep_samples;
+        let folder = if kept { self.run.folder.join(kind) } else { self.streams.path().to_owned() };
+        fs::create_dir_all(&folder).map_err(|error| Error::file("make the folder", &folder, &error))?;
+        let which = if timed(cell.pass) { cell.block } else { cell.repeat };
+        let name = format!("{}-{workload}-{}-{}-{which}", cell.structure, cell.size, word(&cell.pass));
+        let plain = |letter: char| if letter.is_alphanumeric() || "._-=,".contains(letter) { letter } else { '-' };
+        let name: String = name.chars().take(150).map(plain).collect();
+        absolute(&folder.join(format!("{name}-{}.{extension}", cell.index)))
+    }
+
+    fn into_entries(self) -> Vec<Entry> {
+        self.run.progress.end();
+        let written = self.written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = written.entries;
+        entries.sort_by_key(|entry| entry.cell);
+        entries
+    }
+}
+
+/// A stream, with the errors that are the command's.
+pub fn stream(workload: &Workload, size: u64, seed: u64) -> Result<Stream, Error> {
+    workload.stream(size, seed).map_err(|error| match error.is_usage() {
+        true => Error::usage(error.to_string()),
+        false => Error::failed(error.to_string()),
+    })
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| Error::file("find", path, &error))
+}

@@ -1,0 +1,174 @@
+//! A workload as data: a TOML file that names a model and its parameters.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::{WorkloadError, mended};
+use super::model::{Entry, MODELS, Made};
+use crate::suggest::did_you_mean;
+
+include!(concat!(env!("OUT_DIR"), "/datasets.rs"));
+
+/// What a definition says of its workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The name of its file without `.toml`.
+    pub name: String,
+    /// The model.
+    pub model: String,
+    /// What it asks of a structure, in one line.
+    pub summary: String,
+    /// Which structures it favours.
+    pub favours: String,
+    /// Which structures it hurts.
+    pub hurts: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Numbers of timers, when none is asked for. Empty for a replay: its trace has the size it has.
+    pub sizes: Vec<u64>,
+    /// The payload, when none is asked for: `16` or `box:16`.
+    pub payload: String,
+    /// The parameters of the model, defaults included.
+    pub parameters: toml::Table,
+    /// The file, as it is called in messages.
+    pub file: String,
+}
+
+/// A definition as it stands in its file. `parameters` are the model's own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[serde(bound(deserialize = "P: Default + Deserialize<'de>"))]
+pub(super) struct File<P> {
+    model: String,
+    #[serde(default)]
+    summary: String,
+    #[serde(default)]
+    favours: String,
+    #[serde(default)]
+    hurts: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    n: Option<Spanned<Vec<u64>>>,
+    #[serde(default = "small")]
+    payload: String,
+    #[serde(default)]
+    parameters: P,
+}
+
+fn small() -> String {
+    "16".to_owned()
+}
+
+impl<P> File<P> {
+    pub(super) fn map<Q>(self, change: impl FnOnce(P) -> Q) -> File<Q> {
+        let Self { model, summary, favours, hurts, source, n, payload, parameters } = self;
+        File { model, summary, favours, hurts, source, n, payload, parameters: change(parameters) }
+    }
+}
+
+/// The built-in definitions, in order of their names.
+pub fn builtin() -> &'static [Definition] {
+    static BUILTIN: OnceLock<Vec<Definition>> = OnceLock::new();
+    BUILTIN.get_or_init(|| {
+        let parse = |(file, text): &(&str, &str)| {
+            let file = format!("datasets/workloads/{file}");
+            Definition::parse(&file, text).map(|(definition, _)| definition)
+        };
+        // A test parses them all, so a broken one does not get as far as this.
+        WORKLOADS.iter().map(parse).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// The built-in trace of this name, with or without what follows its first dot.
+pub(crate) fn builtin_trace(name: &str) -> Option<(&'static str, &'static [u8])> {
+    let stem = |file: &str| file.split(".tt.").next() == Some(name);
+    TRACES.iter().find(|(file, _)| *file == name || stem(file)).copied()
+}
+
+/// Names of the built-in traces.
+pub fn builtin_traces() -> impl Iterator<Item = &'static str> {
+    TRACES.iter().map(|(file, _)| *file)
+}
+
+impl Definition {
+    /// Reads a definition of one's own.
+    pub fn read(path: &Path) -> Result<(Self, Box<dyn super::Model>), WorkloadError> {
+        let text = fs::read_to_string(path).map_err(|source| WorkloadError::io(path, source))?;
+        let (definition, made) = Self::parse(&path.display().to_string(), &text)?;
+        Ok((definition, made.model))
+    }
+
+    /// Reads the text of the file called `file`.
+    pub(super) fn parse(file: &str, text: &str) -> Result<(Self, Made), WorkloadError> {
+        let located = |error: &toml::de::Error| {
+            let line = error.span().map(|span| line_of(text, span.start));
+            WorkloadError::file(file, line, mended(error.message()))
+        };
+        let entry = model_of(file, text, located)?;
+        let File { model, summary, favours, hurts, source, n, payload, parameters } =
+            (entry.parse)(text).map_err(|error| located(&error))?;
+        if let Some((key, message)) = parameters.model.impossible() {
+            let line = line_of_key(text, key);
+            return Err(WorkloadError::file(file, line, format!("`{key}` {message}")));
+        }
+        let sizes = sizes(file, text, n)?;
+        let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let known = parameters.parameters.clone();
+        let definition = Self {
+            name,
+            model,
+            summary,
+            favours,
+            hurts,
+            source,
+            sizes,
+            payload,
+            parameters: known,
+            file: file.to_owned(),
+        };
+        Ok((definition, parameters))
+    }
+}
+
+/// The model that a definition names. Its parameters cannot be read before this is known.
+fn model_of(
+    file: &str,
+    text: &str,
+    located: impl Fn(&toml::de::Error) -> WorkloadError,
+) -> Result<&'static Entry, WorkloadError> {
+    #[derive(Deserialize)]
+    struct Head {
+        model: Spanned<String>,
+    }
+    let Head { model } = toml::from_str(text).map_err(|error| located(&error))?;
+    let names = || MODELS.iter().map(|entry| entry.name);
+    MODELS.iter().find(|entry| entry.name == model.get_ref()).ok_or_else(|| {
+        let hint = did_you_mean(model.get_ref(), names());
+        let list = names().collect::<Vec<_>>().join("`, `");
+        let message = format!("no model is called `{}`{hint}\n    there is `{list}`", model.get_ref());
+        WorkloadError::file(file, Some(line_of(text, model.span().start)), message)
+    })
+}
+
+fn sizes(file: &str, text: &str, n: Option<Spanned<Vec<u64>>>) -> Result<Vec<u64>, WorkloadError> {
+    let Some(n) = n else { return Ok(Vec::new()) };
+    if n.get_ref().contains(&0) {
+        let line = line_of(text, n.span().start);
+        return Err(WorkloadError::file(file, Some(line), "`n` is the number of timers; give 1 or more"));
+    }
+    Ok(n.into_inner())
+}
+
+fn line_of(text: &str, byte: usize) -> usize {
+    text.as_bytes().iter().take(byte).filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let is_it = |line: &str| line.split('=').next().is_some_and(|before| before.trim() == key);
+    text.lines().position(is_it).map(|index| index + 1)
+}

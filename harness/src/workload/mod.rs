@@ -1,0 +1,131 @@
+//! What is asked of a queue: workloads by name, from a file or from a trace, as operation streams.
+//!
+//! ```text
+//! datasets/workloads/burst.toml --> Definition --> Model --> Builder --> Stream
+//! burst:step=500                    with the parameter changed
+//! ```
+//!
+//! A workload is a TOML file that names a model and its parameters. A new one of a known model is a file
+//! in that folder; a new model is a file here and a line in `model.rs`.
+
+mod builder;
+mod burst;
+mod cycle;
+mod definition;
+mod error;
+mod grow;
+mod model;
+pub mod replay;
+mod reproduction;
+mod select;
+mod window;
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_xoshiro::rand_core::SeedableRng;
+
+pub use builder::{ALL, Builder, Recorder};
+pub(crate) use definition::builtin_trace;
+pub use definition::{Definition, builtin, builtin_traces};
+pub use error::WorkloadError;
+pub use model::{Extent, Model, Random};
+pub use replay::Replay;
+pub use select::resolve;
+
+use crate::stream::{Op, Stream};
+
+/// A workload that was asked for: a definition with its parameters as they are to be.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    definition: Definition,
+    name: String,
+    model: Arc<dyn Model>,
+}
+
+impl Workload {
+    /// The name, with the parameters that were changed: `burst:step=500`. Selects the same workload again.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its file says of it, with the sizes, payload and parameters that were asked for.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// All parameters of the model, in order of their names.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let text = |value: &toml::Value| match value {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        self.definition.parameters.iter().map(|(key, value)| (key.clone(), text(value))).collect()
+    }
+
+    /// The sizes to run: those `asked` for, or the definition's own. A replay has one size, its trace's.
+    pub fn sizes(&self, asked: &[u64]) -> Vec<u64> {
+        match self.model.replay() {
+            Some(replay) => vec![replay.timers()],
+            None if asked.is_empty() => self.definition.sizes.clone(),
+            None => asked.to_vec(),
+        }
+    }
+
+    /// The payload, when none is asked for.
+    pub fn payload(&self) -> &str {
+        &self.definition.payload
+    }
+
+    /// The workload with a size, as in the name of a cell: `burst/200000`.
+    pub fn label(&self, n: u64) -> String {
+        format!("{}/{n}", self.name)
+    }
+
+    /// The trace and what it recorded, if this is a replay.
+    pub fn replay(&self) -> Option<&Replay> {
+        self.model.replay()
+    }
+
+    /// Bytes that the stream for `n` timers will take at most, on disk and in memory.
+    pub fn stream_bytes(&self, n: u64) -> u64 {
+        self.model.extent(n).operations.saturating_mul(size_of::<Op>() as u64)
+    }
+
+    /// The stream for `n` timers: the same for the same parameters, `n` and `seed`, on every machine.
+    pub fn stream(&self, n: u64, seed: u64) -> Result<Stream, WorkloadError> {
+        self.check(n)?;
+        let mut random = Random::seed_from_u64(seed);
+        let mut out = Builder::new(&self.name, self.model.extent(n).operations);
+        self.model.generate(n, &mut random, &mut out);
+        Ok(out.finish())
+    }
+
+    /// Whether there can be a stream for `n` timers.
+    pub fn check(&self, n: u64) -> Result<(), WorkloadError> {
+        if n == 0 {
+            return Err(WorkloadError::size(&self.name, "n is the number of timers; give 1 or more"));
+        }
+        let timers = self.model.extent(n).timers;
+        if timers > u64::from(u32::MAX) {
+            let message = format!("n = {n} needs {timers} timers, and a stream numbers at most {}", u32::MAX);
+            return Err(WorkloadError::size(&self.name, message + "; give a smaller n"));
+        }
+        Ok(())
+    }
+}
+
+/// Expiries that never fall: each is from 0 to `2 * gap` ticks after the one before it, so `gap` on average.
+fn in_order(n: u64, gap: u64, random: &mut Random) -> Vec<u64> {
+    let next = |last: &mut u64, _| {
+        *last += random.random_range(0..=2 * gap);
+        Some(*last)
+    };
+    (0..n).scan(0, next).collect()
+}
+
+/// A gap between expiries with which `u32::MAX` of them would leave the clock's range.
+fn too_large(key: &'static str, gap: u64) -> Option<(&'static str, String)> {
+    let most = 1 << 30;
+    (gap > most).then(|| (key, format!("is a number of ticks from 0 to {most}")))
+}

@@ -1,0 +1,180 @@
+//! From what stands on the command line to workloads.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Workload;
+use super::definition::{Definition, builtin};
+use super::error::{WorkloadError, mended};
+use super::model::{MODELS, Made, Model};
+
+/// The workloads that `selector` names: `NAME`, `all`, a glob, `FILE.toml` or `replay:FILE`, each with
+/// `:key=value,key=value` behind it to change parameters, `n` or `payload`; or a list of those. After a
+/// comma, a token with `=` and no `:` goes on with the name before it.
+pub fn resolve(selector: &str) -> Result<Vec<Workload>, WorkloadError> {
+    let mut found: Vec<Workload> = Vec::new();
+    for one in split(selector) {
+        let (name, changes) = parameters(&one)?;
+        for workload in named(name, &changes)? {
+            if found.iter().all(|known| known.name != workload.name) {
+                found.push(workload);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file is meant whose name may contain anything.
+fn is_file(selector: &str) -> bool {
+    Path::new(selector.strip_prefix("replay:").unwrap_or(selector)).is_file()
+}
+
+fn split(selector: &str) -> Vec<String> {
+    if is_file(selector) {
+        return vec![selector.to_owned()];
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for token in selector.split(',') {
+        match parts.last_mut() {
+            Some(last) if token.contains('=') && !token.contains(':') => {
+                last.push(if last.contains('=') { ',' } else { ':' });
+                last.push_str(token);
+            }
+            _ => parts.push(token.trim().to_owned()),
+        }
+    }
+    parts
+}
+
+type Changes = Vec<(String, String)>;
+
+fn parameters(selector: &str) -> Result<(&str, Changes), WorkloadError> {
+    let at = selector.rfind(':').filter(|at| !is_file(selector) && selector[*at..].contains('='));
+    let Some(at) = at else { return Ok((selector, Changes::new())) };
+    let (name, list) = (&selector[..at], &selector[at + 1..]);
+    let pair = |token: &str| {
+        let (key, value) = token.split_once('=')?;
+        Some((key.trim().to_owned(), value.trim().to_owned()))
+    };
+    let changes: Option<Changes> = list.split(',').map(pair).collect();
+    let changes = changes.ok_or_else(|| {
+        WorkloadError::parameter(
+            name,
+            format!("`{list}` is not a list of parameters; write key=value,key=value"),
+        )
+    })?;
+    Ok((name, changes))
+}
+
+fn named(name: &str, changes: &Changes) -> Result<Vec<Workload>, WorkloadError> {
+    if let Some(file) = name.strip_prefix("replay:") {
+        return Ok(vec![replayed(file, changes)?]);
+    }
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        let (definition, model) = Definition::read(Path::new(name))?;
+        return Ok(vec![changed(definition, Some(model), name, changes)?]);
+    }
+    let all: Vec<_> = builtin().iter().filter(|known| matches(name, &known.name)).collect();
+    if all.is_empty() {
+        let names = builtin().iter().map(|known| known.name.as_str());
+        return Err(WorkloadError::unknown(name, names.chain(["all", "replay:FILE"])));
+    }
+    all.into_iter().map(|known| changed(known.clone(), None, &known.name, changes)).collect()
+}
+
+fn matches(selector: &str, name: &str) -> bool {
+    selector == "all"
+        || selector == name
+        || selector.contains(['*', '?', '[']) && glob::Pattern::new(selector).is_ok_and(|p| p.matches(name))
+}
+
+fn replayed(file: &str, changes: &Changes) -> Result<Workload, WorkloadError> {
+    let mut parameters = toml::Table::new();
+    parameters.insert("file".to_owned(), file.into());
+    let name = format!("replay:{file}");
+    let definition = Definition {
+        name: name.clone(),
+        model: "replay".to_owned(),
+        summary: "what a recorded program asked of its timers, in its order and at its times".to_owned(),
+        favours: String::new(),
+        hurts: String::new(),
+        source: file.to_owned(),
+        sizes: Vec::new(),
+        payload: "16".to_owned(),
+        parameters,
+        file: String::new(),
+    };
+    changed(definition, None, &name, changes)
+}
+
+/// The definition with its parameters changed. `model` is there if nothing has to be read again.
+fn changed(
+    mut definition: Definition,
+    model: Option<Box<dyn Model>>,
+    name: &str,
+    changes: &Changes,
+) -> Result<Workload, WorkloadError> {
+    let mut shown = Vec::new();
+    for (key, value) in changes {
+        match key.as_str() {
+            "n" => definition.sizes = value.split('+').map(|n| size(name, n)).collect::<Result<_, _>>()?,
+            "payload" => value.clone_into(&mut definition.payload),
+            _ => {
+                shown.push(format!("{key}={value}"));
+                definition.parameters.insert(key.clone(), typed(value));
+            }
+        }
+    }
+    let Made { mut model, parameters } = match model {
+        Some(model) if shown.is_empty() => Made { model, parameters: definition.parameters.clone() },
+        _ => make(&definition, name)?,
+    };
+    definition.parameters = parameters;
+    let folder = Path::new(&definition.file).parent().unwrap_or(Path::new(""));
+    model.load(folder)?;
+    let shown = shown.join(",");
+    let name = if shown.is_empty() { name.to_owned() } else { format!("{name}:{shown}") };
+    Ok(Workload { definition, name, model: Arc::from(model) })
+}
+
+fn make(definition: &Definition, name: &str) -> Result<Made, WorkloadError> {
+    let entry = MODELS.iter().find(|entry| entry.name == definition.model).expect("a definition has a model");
+    let made = (entry.make)(definition.parameters.clone());
+    let made = made.map_err(|error| WorkloadError::parameter(name, mended(error.message())))?;
+    match made.model.impossible() {
+        Some((key, message)) => Err(WorkloadError::parameter(name, format!("`{key}` {message}"))),
+        None => Ok(made),
+    }
+}
+
+/// A value as TOML has it: a number, which may end in k, m or g, a truth, or a text.
+fn typed(value: &str) -> toml::Value {
+    if let Some(number) = whole(value) {
+        return number.into();
+    }
+    if let Ok(number) = value.parse::<f64>() {
+        return number.into();
+    }
+    value.parse::<bool>().map_or_else(|_| value.into(), Into::into)
+}
+
+fn whole(value: &str) -> Option<i64> {
+    let value = value.replace('_', "").to_lowercase();
+    let (digits, factor) = match value.char_indices().last()? {
+        (at, 'k') => (&value[..at], 1_000),
+        (at, 'm') => (&value[..at], 1_000_000),
+        (at, 'g') => (&value[..at], 1_000_000_000),
+        _ => (value.as_str(), 1),
+    };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+fn size(workload: &str, text: &str) -> Result<u64, WorkloadError> {
+    let number = whole(text).and_then(|n| u64::try_from(n).ok());
+    number.filter(|n| *n > 0).ok_or_else(|| {
+        WorkloadError::size(
+            workload,
+            format!("`n={text}` is not a number of timers; give 1 or more, as 10k or 1_000"),
+        )
+    })
+}
