@@ -39,7 +39,10 @@ fn difference(outcome: &Outcome, expected: &Outcome, order: Order) -> Option<Str
     let (field, value) = wanted.into_iter().find(differs)?;
     let got = got.get(&field).map_or_else(|| "nothing".into(), shown);
     Some(match field.as_str() {
-        "digest" => format!("what was dispatched, or its order, differs from the reference (digest {got}, not {})", shown(&value)),
+        "digest" => format!(
+            "what was dispatched, or its order, differs from the reference (digest {got}, not {})",
+            shown(&value)
+        ),
         _ => format!("{} is {got}, and {} in the reference", field.replace('_', " "), shown(&value)),
     })
 }

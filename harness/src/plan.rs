@@ -290,7 +290,8 @@ mod tests {
     fn blocks_hold_the_timed_passes_and_the_rest_runs_twice_or_once() {
         let plan = plan(3, &[Pass::Time, Pass::Latency, Pass::Resident, Pass::Heap, Pass::Count]);
         let groups = plan.groups();
-        let count = |pass| groups.iter().flat_map(|group| &group.cells).filter(|cell| cell.pass == pass).count();
+        let count =
+            |pass| groups.iter().flat_map(|group| &group.cells).filter(|cell| cell.pass == pass).count();
         assert_eq!(count(Pass::Time), 2 * 13 * 3);
         assert_eq!(count(Pass::Resident), 2 * 2 * 3);
         assert_eq!(count(Pass::Count), 2 * 3);

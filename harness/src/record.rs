@@ -49,7 +49,9 @@ impl Value {
         match self {
             Self::Text(text) => Json::from(text.clone()),
             Self::Integer(number) => Json::from(*number),
-            Self::Decimal(number) => number.and_then(serde_json::Number::from_f64).map_or(Json::Null, Json::from),
+            Self::Decimal(number) => {
+                number.and_then(serde_json::Number::from_f64).map_or(Json::Null, Json::from)
+            }
         }
     }
 }

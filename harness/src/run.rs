@@ -214,7 +214,8 @@ impl<'a> Working<'a> {
     }
 
     fn measured(&self, cell: &Cell, prepared: &Prepared) -> Result<Entry, Error> {
-        let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let started_unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let start = Instant::now();
         let mut entry = Entry {
             cell: cell.index,
@@ -292,7 +293,8 @@ impl<'a> Working<'a> {
         fs::create_dir_all(&folder).map_err(|error| Error::file("make the folder", &folder, &error))?;
         let which = if timed(cell.pass) { cell.block } else { cell.repeat };
         let name = format!("{}-{workload}-{}-{}-{which}", cell.structure, cell.size, word(&cell.pass));
-        let plain = |letter: char| if letter.is_alphanumeric() || "._-=,".contains(letter) { letter } else { '-' };
+        let plain =
+            |letter: char| if letter.is_alphanumeric() || "._-=,".contains(letter) { letter } else { '-' };
         let name: String = name.chars().take(150).map(plain).collect();
         absolute(&folder.join(format!("{name}-{}.{extension}", cell.index)))
     }

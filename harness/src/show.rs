@@ -11,7 +11,8 @@ use crate::summary::{Figure, Of, Place, Summary};
 
 /// The tables of one workload and size.
 pub fn grids(summary: &Summary<'_>, manifest: &Manifest) -> Vec<Grid> {
-    let mut grids = vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
+    let mut grids =
+        vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
     grids.retain(|grid| !grid.rows.is_empty() && grid.headings.len() > grid.names);
     if let Some(first) = grids.first_mut() {
         first.title = format!("{}\n\n{}", title(summary, manifest), first.title);
@@ -66,9 +67,9 @@ impl Line<'_> {
 
 fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     let operations = summary.operations();
-    let lines = operations.iter().flat_map(|place| {
-        summary.structures.iter().map(|of| Line { of, place: place.clone() })
-    });
+    let lines = operations
+        .iter()
+        .flat_map(|place| summary.structures.iter().map(|of| Line { of, place: place.clone() }));
     let lines: Vec<Line<'_>> = lines.filter(Line::has).collect();
     let mut grid = Grid { title: "Time, in nanoseconds".into(), ..Grid::default() };
     if lines.is_empty() {
@@ -80,8 +81,12 @@ fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     };
     let operation = |line: &Line<'_>| format!("{} {}", line.place.0, line.place.1.replace('_', " "));
     grid.name_column("operation", with_loop(lines.iter().map(operation).collect(), "(empty loop)"));
-    grid.name_column("structure", with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"));
-    let calls: Vec<_> = lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64))).collect();
+    grid.name_column(
+        "structure",
+        with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"),
+    );
+    let calls: Vec<_> =
+        lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64))).collect();
     let empty = summary.structures.first().and_then(|of| of.clock(|own| own.calls.map(|calls| calls as f64)));
     grid.column("calls", medians(&with(calls, empty)));
     if lines.iter().any(|line| line.figure(|own| own.time_ns_per_call).is_some()) {
@@ -125,7 +130,9 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
         ("p99.9", |own| own.latency_ns_p999),
         ("max", |own| own.latency_ns_max),
     ];
-    let empty = |column: Column| Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median));
+    let empty = |column: Column| {
+        Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median))
+    };
     let floor = empty(columns[0].1).map_or(0.0, |figure| 2.0 * figure.median);
     for (i, (name, column)) in columns.into_iter().enumerate() {
         let figures = with(lines.iter().map(|line| line.figure(column)).collect(), empty(column));
@@ -142,7 +149,10 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
         grid.column(&format!("single call\n{name}"), texts);
     }
     let slowest = with(lines.iter().map(|line| line.figure(columns[3].1)).collect(), empty(columns[3].1));
-    grid.column("single call\nslowest", numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()));
+    grid.column(
+        "single call\nslowest",
+        numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()),
+    );
 }
 
 fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<String> {
@@ -176,7 +186,10 @@ fn ranges(figures: &[Option<Figure>]) -> Vec<String> {
     let both: Vec<_> = ends(|figure| figure.min).chain(ends(|figure| figure.max)).collect();
     let texts = numbers(&both);
     let (min, max) = texts.split_at(figures.len());
-    min.iter().zip(max).map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") }).collect()
+    min.iter()
+        .zip(max)
+        .map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") })
+        .collect()
 }
 
 fn counts(summary: &Summary<'_>) -> Grid {
@@ -190,9 +203,10 @@ fn counts(summary: &Summary<'_>) -> Grid {
     let counted = |of: &Of<'_>, place: &Place, column: Column| {
         of.operation(place, |own| Some(column(own)? as f64 / own.timers.filter(|timers| *timers > 0)? as f64))
     };
-    let places = summary.operations().into_iter().flat_map(|place| {
-        summary.structures.iter().map(move |of| (of, place.clone()))
-    });
+    let places = summary
+        .operations()
+        .into_iter()
+        .flat_map(|place| summary.structures.iter().map(move |of| (of, place.clone())));
     let lines: Vec<_> = places.filter(|(of, place)| counted(of, place, columns[0].1).is_some()).collect();
     let mut grid = Grid { title: "Work, in entries for each timer handled".into(), ..Grid::default() };
     let operation = |(_, place): &(&Of<'_>, Place)| format!("{} {}", place.0, place.1.replace('_', " "));
@@ -259,7 +273,8 @@ fn resident(summary: &Summary<'_>) -> Grid {
 fn held(summary: &Summary<'_>) -> Grid {
     let has = |of: &Of<'_>| !of.memory_is_empty();
     let left = summary.structures.iter().find_map(|of| of.point("drained", |own| Some(own.timers)));
-    let left = left.map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
+    let left = left
+        .map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
     let mut rows = Rows::new(summary, &format!("{left}dhat's account of the run"), has);
     type Column = fn(&Memory) -> Option<u64>;
     let columns: [(&str, Column); 4] = [

@@ -103,7 +103,10 @@ impl Summary<'_> {
     /// Blocks of the timed passes.
     pub fn blocks(&self) -> usize {
         let rows = self.structures.iter().flat_map(|of| &of.measurements);
-        rows.filter(|row| ["time", "latency"].contains(&row.key.pass.as_str())).map(|row| row.key.block).unique().count()
+        rows.filter(|row| ["time", "latency"].contains(&row.key.pass.as_str()))
+            .map(|row| row.key.block)
+            .unique()
+            .count()
     }
 
     /// What stood in a column of some row, once each, in order.
@@ -146,11 +149,14 @@ impl Of<'_> {
     /// Cells that are not ok: pass, status, detail and how many.
     pub fn failures(&self) -> Vec<(String, String, String, usize)> {
         let failed = self.measurements.iter().map(|row| &row.key).filter(|key| key.status != "ok");
-        let told = failed.map(|key| {
-            (key.pass.clone(), key.status.clone(), key.detail.clone().unwrap_or_default())
-        });
+        let told =
+            failed.map(|key| (key.pass.clone(), key.status.clone(), key.detail.clone().unwrap_or_default()));
         let counted = told.counts();
-        counted.into_iter().map(|((pass, status, detail), times)| (pass, status, detail, times)).sorted().collect()
+        counted
+            .into_iter()
+            .map(|((pass, status, detail), times)| (pass, status, detail, times))
+            .sorted()
+            .collect()
     }
 
     /// What stood in a column of some row, once each, in order.

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use polars::prelude::{
-    Column as Series, CsvWriter, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, PolarsError, SerWriter,
-    Series as Values,
+    Column as Series, CsvWriter, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, PolarsError,
+    SerWriter, Series as Values,
 };
 
 use crate::error::Error;
@@ -89,7 +89,10 @@ mod tests {
     fn both(folder: &Path) -> [DataFrame; 2] {
         write(folder, "m", &rows()).unwrap();
         let open = |name: &str| File::open(folder.join(name)).unwrap();
-        [CsvReader::new(open("m.csv")).finish().unwrap(), ParquetReader::new(open("m.parquet")).finish().unwrap()]
+        [
+            CsvReader::new(open("m.csv")).finish().unwrap(),
+            ParquetReader::new(open("m.parquet")).finish().unwrap(),
+        ]
     }
 
     #[test]
