@@ -61,7 +61,10 @@ fn unit(value: &Value) -> Unit {
         mode: text(&value["mode"]),
         kinds: value["target"]["kind"].as_array().expect("kinds").iter().map(text).collect(),
         level: text(&value["profile"]["opt_level"]),
-        identity: format!("{} {} {} {profile}", value["target"]["name"], value["features"], value["platform"]),
+        identity: format!(
+            "{} {} {} {profile}",
+            value["target"]["name"], value["features"], value["platform"]
+        ),
         dependencies: dependencies.iter().map(|one| one["index"].as_u64().expect("index") as usize).collect(),
     }
 }
@@ -111,7 +114,8 @@ fn used_by_the_worker(units: &[Unit]) -> BTreeMap<String, usize> {
     let harness = units.iter().find(|unit| unit.name == "harness" && unit.is_library()).expect("the harness");
     let (sources, mut used) = (sources(), BTreeMap::new());
     for &index in &harness.dependencies {
-        let renamed = if units[index].name == "tikv_jemallocator" { "jemallocator" } else { &units[index].name };
+        let renamed =
+            if units[index].name == "tikv_jemallocator" { "jemallocator" } else { &units[index].name };
         if units[index].is_library() && sources.contains(&format!("{renamed}::")) {
             used.insert(units[index].name.clone(), index);
         }
@@ -146,7 +150,9 @@ fn all_that_runs_in_a_timed_part_is_at_level_3() {
 #[test]
 fn jemallocs_c_code_is_built_at_level_3() {
     let units = graph(&["build", "-p", "harness"]);
-    let scripts = units.iter().filter(|unit| unit.mode == "run-custom-build" && unit.package.contains("tikv-jemalloc-sys"));
+    let scripts = units
+        .iter()
+        .filter(|unit| unit.mode == "run-custom-build" && unit.package.contains("tikv-jemalloc-sys"));
     let levels: Vec<_> = scripts.map(|unit| unit.level.as_str()).collect();
     assert_eq!(levels, ["3"], "the build script hands its level to the C compiler");
 }
@@ -164,7 +170,9 @@ fn cargo_test_uses_the_dependencies_that_cargo_run_has_built() {
     let foreign = |words: &[&str]| {
         let units = graph(words);
         let foreign = units.iter().filter(|unit| unit.package.starts_with("registry+"));
-        foreign.map(|unit| (unit.package.clone(), format!("{} {}", unit.mode, unit.identity))).collect::<BTreeSet<_>>()
+        foreign
+            .map(|unit| (unit.package.clone(), format!("{} {}", unit.mode, unit.identity)))
+            .collect::<BTreeSet<_>>()
     };
     let (run, test) = (foreign(&["build", "-p", "harness"]), foreign(&["test", "--workspace"]));
     assert!(run.iter().any(|(package, _)| package.contains("#polars-core@")), "polars is in the graph");

@@ -51,7 +51,8 @@ fn refused(arguments: &[&str], exit: i32, said: &[&str]) {
 }
 
 /// A small run: two structures, a block that counts.
-const SMALL: [&str; 8] = ["--impl", "list,heap", "--workload", "burst:idle_ms=0", "--n", "500", "--blocks", "1"];
+const SMALL: [&str; 8] =
+    ["--impl", "list,heap", "--workload", "burst:idle_ms=0", "--n", "500", "--blocks", "1"];
 
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL[..], more].concat()
@@ -64,17 +65,29 @@ fn journal(run: &Path) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_misspelt_structure_is_named_with_the_nearest() {
-    refused(&["--impl", "weel"], 2, &["error: no structure is called `weel`; did you mean `wheel`?", "`harness list impls`"]);
+    refused(
+        &["--impl", "weel"],
+        2,
+        &["error: no structure is called `weel`; did you mean `wheel`?", "`harness list impls`"],
+    );
 }
 
 #[test]
 fn a_misspelt_workload_is_named_with_the_nearest() {
-    refused(&["--workload", "brust"], 2, &["no workload is called `brust`; did you mean `burst`?", "`harness list workloads`"]);
+    refused(
+        &["--workload", "brust"],
+        2,
+        &["no workload is called `brust`; did you mean `burst`?", "`harness list workloads`"],
+    );
 }
 
 #[test]
 fn a_bad_parameter_is_named_with_what_there_is() {
-    refused(&["--impl", "heap:arty=4"], 2, &["heap: `arty` is not a parameter; there is `arity`", "--impl heap:arity="]);
+    refused(
+        &["--impl", "heap:arty=4"],
+        2,
+        &["heap: `arty` is not a parameter; there is `arity`", "--impl heap:arity="],
+    );
     refused(&["--impl", "heap:arity=1"], 2, &["`arity` must be a whole number from 2"]);
     refused(&["--workload", "burst:stepp=4"], 2, &["there is no key `stepp`; did you mean `step`?"]);
     refused(&["--payload", "17"], 2, &["17", "box:17"]);
@@ -88,7 +101,11 @@ fn a_size_of_nothing_is_refused() {
 
 #[test]
 fn a_size_above_memory_is_refused_with_one_that_fits() {
-    refused(&["--n", "4200m"], 1, &["burst with n = 4,200,000,000 needs about", "GiB can be had", "give a smaller --n"]);
+    refused(
+        &["--n", "4200m"],
+        1,
+        &["burst with n = 4,200,000,000 needs about", "GiB can be had", "give a smaller --n"],
+    );
 }
 
 #[test]
@@ -133,7 +150,8 @@ fn a_run_makes_its_folder_with_tables_and_a_manifest() {
     let folder = folder();
     let output = output(&folder, &small(&["--label", "a b"]));
     assert_eq!(code(&output), 0, "{}", words(&output));
-    let runs: Vec<_> = fs::read_dir(folder.path().join("results")).unwrap().map(|run| run.unwrap().path()).collect();
+    let runs: Vec<_> =
+        fs::read_dir(folder.path().join("results")).unwrap().map(|run| run.unwrap().path()).collect();
     assert_eq!(runs.len(), 1);
     assert!(runs[0].to_str().unwrap().ends_with("Z-a-b"), "{runs:?}");
     for table in ["measurements", "latency", "slowest", "memory"] {
@@ -147,7 +165,8 @@ fn a_run_makes_its_folder_with_tables_and_a_manifest() {
     assert!(manifest["allocators"]["jemalloc"]["version"].is_string(), "{manifest:#}");
     assert!(manifest["machine"]["kernel"].is_string());
     assert_eq!(fs::read_dir(runs[0].join("heap")).unwrap().count(), 4, "a profile for each heap cell");
-    let hidden = fs::read_dir(&runs[0]).unwrap().any(|file| file.unwrap().file_name().as_encoded_bytes()[0] == b'.');
+    let hidden =
+        fs::read_dir(&runs[0]).unwrap().any(|file| file.unwrap().file_name().as_encoded_bytes()[0] == b'.');
     assert!(!hidden, "streams are removed");
 }
 
@@ -157,9 +176,34 @@ fn the_table_has_every_column_the_issue_asks_for_and_no_escape_codes() {
     let shown = output(&folder, &small(&["--measure", "time,latency,resident,heap,count"]));
     let text = out(&shown);
     for word in [
-        "fill enqueue", "drain take", "drain dispatch", "drain requeue", "per timer", "per call", "p50", "p99", "p99.9",
-        "max", "(empty loop)", "empty", "filled", "drained", "purged", "shrunk", "dropped", "bytes a timer", "container",
-        "live heap", "allocator", "RSS", "total", "peak", "end", "n = 500", "compared", "Held with 10 timers left",
+        "fill enqueue",
+        "drain take",
+        "drain dispatch",
+        "drain requeue",
+        "per timer",
+        "per call",
+        "p50",
+        "p99",
+        "p99.9",
+        "max",
+        "(empty loop)",
+        "empty",
+        "filled",
+        "drained",
+        "purged",
+        "shrunk",
+        "dropped",
+        "bytes a timer",
+        "container",
+        "live heap",
+        "allocator",
+        "RSS",
+        "total",
+        "peak",
+        "end",
+        "n = 500",
+        "compared",
+        "Held with 10 timers left",
     ] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
@@ -188,7 +232,10 @@ fn the_commands_to_try_next_work_as_typed() {
 #[test]
 fn a_printed_csv_has_the_columns_of_the_file_and_json_the_same_names() {
     let folder = folder();
-    let csv = output(&folder, &small(&["--measure", "time", "--format", "csv", "--out", "a", "--label", "x, \"y\""]));
+    let csv = output(
+        &folder,
+        &small(&["--measure", "time", "--format", "csv", "--out", "a", "--label", "x, \"y\""]),
+    );
     assert_eq!(out(&csv), fs::read_to_string(folder.path().join("a/measurements.csv")).unwrap());
     let json = output(&folder, &small(&["--measure", "time", "--format", "json", "--out", "b"]));
     let all: serde_json::Value = serde_json::from_str(&out(&json)).unwrap();
@@ -210,7 +257,9 @@ fn two_runs_of_one_command_ask_the_same_and_the_second_is_a_folder_of_its_own() 
     }
     let runs = fs::read_dir(folder.path().join("results")).unwrap().map(|run| run.unwrap().path());
     let hashes: Vec<Vec<_>> = runs
-        .map(|run| journal(&run).iter().map(|line| (line["cell"].clone(), line["stream_hash"].clone())).collect())
+        .map(|run| {
+            journal(&run).iter().map(|line| (line["cell"].clone(), line["stream_hash"].clone())).collect()
+        })
         .collect();
     assert_eq!(hashes.len(), 2);
     assert_eq!(hashes[0], hashes[1]);
@@ -220,7 +269,8 @@ fn two_runs_of_one_command_ask_the_same_and_the_second_is_a_folder_of_its_own() 
 fn the_locale_changes_no_number() {
     let folder = folder();
     let columns = |locale: &str| {
-        let mut command = harness(folder.path(), &small(&["--measure", "count", "--format", "md", "--seed", "9"]));
+        let mut command =
+            harness(folder.path(), &small(&["--measure", "count", "--format", "md", "--seed", "9"]));
         out(&command.env("LC_ALL", locale).output().unwrap())
     };
     assert_eq!(columns("C"), columns("de_DE.UTF-8"));
@@ -230,9 +280,11 @@ fn the_locale_changes_no_number() {
 fn spaces_in_paths_are_no_matter() {
     let folder = folder();
     fs::create_dir(folder.path().join("my workloads")).unwrap();
-    fs::write(folder.path().join("my workloads/a b.toml"), "model = \"burst\"\nsizes = [300]\n").unwrap();
-    let words_typed = ["--impl", "list", "--workload", "my workloads/a b.toml", "--blocks", "1", "--out", "my results/a b"];
-    let output = output(&folder, &[&words_typed[..], &["--measure", "latency,heap", "--keep-samples"]].concat());
+    fs::write(folder.path().join("my workloads/a b.toml"), "model = \"burst\"\nn = [300]\n").unwrap();
+    let words_typed =
+        ["--impl", "list", "--workload", "my workloads/a b.toml", "--blocks", "1", "--out", "my results/a b"];
+    let output =
+        output(&folder, &[&words_typed[..], &["--measure", "latency,heap", "--keep-samples"]].concat());
     assert_eq!(code(&output), 0, "{}", words(&output));
     let run = folder.path().join("my results/a b");
     assert_eq!(fs::read_dir(run.join("samples")).unwrap().count(), 2);
@@ -271,7 +323,11 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// A run that takes some seconds and is on its way.
 fn started(folder: &TempDir, arguments: &[&str], lines: usize) -> Child {
-    let child = harness(folder.path(), arguments).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = harness(folder.path(), arguments)
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let child = child.unwrap();
     wait_for("a finished cell", || (journal(&folder.path().join("run")).len() >= lines).then_some(()));
     child
@@ -292,8 +348,20 @@ fn signal(process: u32, signal: Signal) {
 fn a_run_that_is_interrupted_keeps_what_it_finished_and_is_gone_on_with() {
     let folder = folder();
     let run = folder.path().join("run");
-    let arguments =
-        ["--impl", "list,heap", "--workload", "burst", "--n", "20k", "--blocks", "30", "--measure", "time", "--out", "run"];
+    let arguments = [
+        "--impl",
+        "list,heap",
+        "--workload",
+        "burst",
+        "--n",
+        "20k",
+        "--blocks",
+        "30",
+        "--measure",
+        "time",
+        "--out",
+        "run",
+    ];
     let child = started(&folder, &arguments, 3);
     signal(child.id(), Signal::SIGINT);
     let (exit, shown, said) = ended(child);
@@ -318,7 +386,20 @@ fn a_run_that_is_interrupted_keeps_what_it_finished_and_is_gone_on_with() {
 #[test]
 fn a_run_that_was_killed_outright_is_gone_on_with() {
     let folder = folder();
-    let arguments = ["--impl", "list", "--workload", "burst", "--n", "20k", "--blocks", "20", "--measure", "time", "--out", "run"];
+    let arguments = [
+        "--impl",
+        "list",
+        "--workload",
+        "burst",
+        "--n",
+        "20k",
+        "--blocks",
+        "20",
+        "--measure",
+        "time",
+        "--out",
+        "run",
+    ];
     let child = started(&folder, &arguments, 2);
     signal(child.id(), Signal::SIGKILL);
     _ = child.wait_with_output().unwrap();
@@ -327,12 +408,19 @@ fn a_run_that_was_killed_outright_is_gone_on_with() {
     assert_eq!(journal(&folder.path().join("run")).len(), 21);
 }
 
+/// The number of a process if it is a worker: a run asks git, too.
+fn worker(process: &str) -> Option<u32> {
+    let words = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
+    words.contains("\0worker\0").then(|| process.parse().ok())?
+}
+
 /// The worker of a run, once it has one.
 fn worker_of(run: u32) -> u32 {
     wait_for("a worker", || {
         let children = fs::read_dir(format!("/proc/{run}/task")).ok()?.flatten();
-        let mut workers = children.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-        workers.find_map(|children| children.split_whitespace().next()?.parse().ok())
+        let mut workers =
+            children.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        workers.find_map(|children| children.split_whitespace().find_map(worker))
     })
 }
 

@@ -215,8 +215,10 @@ fn an_interrupted_run_keeps_what_it_finished_and_goes_on_where_it_was() {
 fn nothing_but_the_journal_is_left_of_a_run_without_tables() {
     let bench = Bench::new("cat \"$answer\"").first_block_only();
     bench.run();
-    let mut left: Vec<_> =
-        fs::read_dir(bench.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut left: Vec<_> = fs::read_dir(bench.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.sort();
     assert_eq!(left, ["answer.json", "behave", "journal.jsonl"]);
 }

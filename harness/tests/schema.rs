@@ -28,7 +28,8 @@ fn tables() -> String {
     let mut page = String::new();
     let cell = "These stand first in every table and say which cell a row is of.";
     table(&mut page, "All tables", cell, &Key::columns());
-    let measured = "A row for each cell as a whole, for each phase, for each operation of a phase, and for the clock.";
+    let measured =
+        "A row for each cell as a whole, for each phase, for each operation of a phase, and for the clock.";
     table(&mut page, "measurements", measured, &own::<Measurement>());
     let whole = "Whole histograms of single calls: a row for each bucket that holds a call.";
     table(&mut page, "latency", whole, &own::<Bucket>());
