@@ -144,7 +144,13 @@ impl<'a> Working<'a> {
             hashes.insert((cell.workload, cell.size, cell.seed), entry.stream_hash.clone());
         }
         let reproduced = reproduced(&run)?;
-        Ok(Self { run, streams, written: Mutex::new(Written { journal, entries, given_up }), hashes, reproduced })
+        Ok(Self {
+            run,
+            streams,
+            written: Mutex::new(Written { journal, entries, given_up }),
+            hashes,
+            reproduced,
+        })
     }
 
     fn is_finished(&self, cell: &Cell) -> bool {
@@ -196,12 +202,7 @@ impl<'a> Working<'a> {
         let has_ids = group.cells[0].payload.has_id();
         let ticks: HashSet<u64> = group.cells.iter().map(|cell| cell.structure.tick()).collect();
         let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::truth(&stream, has_ids, tick)));
-        Ok(Prepared {
-            hash,
-            outcomes: outcomes.collect(),
-            phases: stream.header.phases,
-            path,
-        })
+        Ok(Prepared { hash, outcomes: outcomes.collect(), phases: stream.header.phases, path })
     }
 
     fn group(&self, group: &Group, prepared: &Prepared) -> Result<(), Error> {

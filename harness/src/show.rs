@@ -11,7 +11,8 @@ use crate::summary::{Figure, Of, Place, Summary};
 
 /// The tables of one workload and size.
 pub fn grids(summary: &Summary<'_>, manifest: &Manifest) -> Vec<Grid> {
-    let mut grids = vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
+    let mut grids =
+        vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
     grids.retain(|grid| !grid.rows.is_empty() && grid.headings.len() > grid.names);
     if let Some(first) = grids.first_mut() {
         first.title = format!("{}\n\n{}", title(summary, manifest), first.title);
@@ -67,9 +68,9 @@ impl Line<'_> {
 /// Time of each operation: on average from the pass that reads no clock within a segment, and of single calls.
 fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     let operations = summary.operations();
-    let lines = operations.iter().flat_map(|place| {
-        summary.structures.iter().map(|of| Line { of, place: place.clone() })
-    });
+    let lines = operations
+        .iter()
+        .flat_map(|place| summary.structures.iter().map(|of| Line { of, place: place.clone() }));
     let lines: Vec<Line<'_>> = lines.filter(Line::has).collect();
     let mut grid = Grid { title: "Time, in nanoseconds".into(), ..Grid::default() };
     if lines.is_empty() {
@@ -81,7 +82,10 @@ fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     };
     let operation = |line: &Line<'_>| format!("{} {}", line.place.0, line.place.1.replace('_', " "));
     grid.name_column("operation", with_loop(lines.iter().map(operation).collect(), "(empty loop)"));
-    grid.name_column("structure", with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"));
+    grid.name_column(
+        "structure",
+        with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"),
+    );
     let calls = lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64)));
     grid.column("calls", whole_medians(&with(calls.collect(), None)));
     if lines.iter().any(|line| line.figure(|own| own.time_ns_per_call).is_some()) {
@@ -125,7 +129,9 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
         ("p99.9", |own| own.latency_ns_p999),
         ("max", |own| own.latency_ns_max),
     ];
-    let empty = |column: Column| Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median));
+    let empty = |column: Column| {
+        Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median))
+    };
     let calls: Column = |own| own.latency_calls.map(|calls| calls as f64);
     let figures = with(lines.iter().map(|line| line.figure(calls)).collect(), empty(calls));
     grid.column("one call\ncalls", whole_medians(&figures));
@@ -161,7 +167,9 @@ fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<St
         );
     }
     if shown("~") {
-        notes.push("~ is under twice the empty loop: mostly the clock itself; go by the time per timer.".into());
+        notes.push(
+            "~ is under twice the empty loop: mostly the clock itself; go by the time per timer.".into(),
+        );
     }
     if shown("n<") {
         notes.push("n<... is a quantile that needs more calls than there were.".into());
@@ -183,7 +191,10 @@ fn ranges(figures: &[Option<Figure>]) -> Vec<String> {
     let both: Vec<_> = ends(|figure| figure.min).chain(ends(|figure| figure.max)).collect();
     let texts = numbers(&both);
     let (min, max) = texts.split_at(figures.len());
-    min.iter().zip(max).map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") }).collect()
+    min.iter()
+        .zip(max)
+        .map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") })
+        .collect()
 }
 
 fn counts(summary: &Summary<'_>) -> Grid {
@@ -197,9 +208,10 @@ fn counts(summary: &Summary<'_>) -> Grid {
     let counted = |of: &Of<'_>, place: &Place, column: Column| {
         of.operation(place, |own| Some(column(own)? as f64 / own.timers.filter(|timers| *timers > 0)? as f64))
     };
-    let places = summary.operations().into_iter().flat_map(|place| {
-        summary.structures.iter().map(move |of| (of, place.clone()))
-    });
+    let places = summary
+        .operations()
+        .into_iter()
+        .flat_map(|place| summary.structures.iter().map(move |of| (of, place.clone())));
     let lines: Vec<_> = places.filter(|(of, place)| counted(of, place, columns[0].1).is_some()).collect();
     let mut grid = Grid { title: "Work, in entries for each timer handled".into(), ..Grid::default() };
     let operation = |(_, place): &(&Of<'_>, Place)| format!("{} {}", place.0, place.1.replace('_', " "));
@@ -269,7 +281,8 @@ fn resident(summary: &Summary<'_>) -> Grid {
 fn held(summary: &Summary<'_>) -> Grid {
     let has = |of: &Of<'_>| !of.memory_is_empty();
     let left = summary.structures.iter().find_map(|of| of.point("drained", |own| Some(own.timers)));
-    let left = left.map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
+    let left = left
+        .map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
     let mut rows = Rows::new(summary, &format!("{left}dhat's account of the run"), has);
     type Column = fn(&Memory) -> Option<u64>;
     let columns: [(&str, Column); 4] = [

@@ -64,7 +64,11 @@ pub fn summaries<'a>(tables: &'a Tables, plan: &Plan) -> Vec<Summary<'a>> {
             workload: &first.workload,
             size: *size,
             payload: &first.payload,
-            structures: plan.structures.iter().filter_map(|structure| of(structure, &rows, &memory)).collect(),
+            structures: plan
+                .structures
+                .iter()
+                .filter_map(|structure| of(structure, &rows, &memory))
+                .collect(),
         })
     };
     places.iter().filter_map(summary).collect()

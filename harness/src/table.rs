@@ -119,7 +119,8 @@ mod tests {
     fn the_largest_number_is_exact() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "m", &rows(u64::MAX)).unwrap();
-        let parquet = ParquetReader::new(File::open(folder.path().join("m.parquet")).unwrap()).finish().unwrap();
+        let parquet =
+            ParquetReader::new(File::open(folder.path().join("m.parquet")).unwrap()).finish().unwrap();
         assert_eq!(parquet.column("seed").unwrap().get(0).unwrap(), AnyValue::UInt64(u64::MAX));
         assert!(fs::read_to_string(folder.path().join("m.csv")).unwrap().contains("18446744073709551615"));
     }

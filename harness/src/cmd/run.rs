@@ -165,7 +165,10 @@ fn fits(plan: &Plan, workloads: &[Workload]) -> Result<(), Error> {
                     gib(need),
                     gib(available)
                 ))
-                .mend(format!("give a smaller --n; about {} fit", select::thousands(size_that_fits(size, need, available)))));
+                .mend(format!(
+                    "give a smaller --n; about {} fit",
+                    select::thousands(size_that_fits(size, need, available))
+                )));
             }
         }
     }
@@ -190,7 +193,8 @@ impl Started {
         let groups = self.manifest.plan.groups();
         self.announce(&groups);
         let finished = std::mem::take(&mut self.finished);
-        let done = |index| finished.iter().any(|entry| entry.cell == index && entry.status != Status::Interrupted);
+        let done =
+            |index| finished.iter().any(|entry| entry.cell == index && entry.status != Status::Interrupted);
         let left = groups.iter().flat_map(|group| &group.cells).filter(|cell| !done(cell.index));
         let progress = Progress::new(left);
         let cells = groups.iter().map(|group| group.cells.len()).sum();
@@ -235,7 +239,9 @@ impl Started {
         print(&result(tables, &self.manifest, args.format)?)?;
         let shown = self.folder.display();
         if self.manifest.complete {
-            say(Some(format!("\nfiles: {shown} (measurements, latency, slowest and memory as .csv and .parquet)")));
+            say(Some(format!(
+                "\nfiles: {shown} (measurements, latency, slowest and memory as .csv and .parquet)"
+            )));
         } else {
             say(Some(format!(
                 "\ninterrupted: what was finished is in {shown}\n    `{} --resume {}` goes on with it",
@@ -257,7 +263,9 @@ impl Started {
         }
         match self.manifest.complete {
             false => Exit::Interrupted,
-            true if args.fail_on_error && entries.iter().any(|entry| entry.status != Status::Ok) => Exit::Failed,
+            true if args.fail_on_error && entries.iter().any(|entry| entry.status != Status::Ok) => {
+                Exit::Failed
+            }
             true => Exit::Done,
         }
     }
@@ -282,7 +290,10 @@ fn allocators(plan: &Plan, entries: &[Entry]) -> BTreeMap<String, BTreeMap<Strin
 fn result(tables: &Tables, manifest: &Manifest, format: Format) -> Result<String, Error> {
     match format {
         Format::Table | Format::Md => {
-            let grids = summaries(tables, &manifest.plan).iter().flat_map(|summary| show::grids(summary, manifest)).collect::<Vec<_>>();
+            let grids = summaries(tables, &manifest.plan)
+                .iter()
+                .flat_map(|summary| show::grids(summary, manifest))
+                .collect::<Vec<_>>();
             let texts: Vec<_> = grids.iter().map(|grid| grid.render(format)).collect();
             Ok(texts.join("\n"))
         }
@@ -299,7 +310,9 @@ fn json(tables: &Tables) -> Result<String, Error> {
     };
     let rows: Vec<_> = tables.measurements.iter().map(row).collect();
     let all = serde_json::json!({ "schema_version": SCHEMA_VERSION, "rows": rows });
-    serde_json::to_string_pretty(&all).map(|text| text + "\n").map_err(|error| Error::failed(error.to_string()))
+    serde_json::to_string_pretty(&all)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::failed(error.to_string()))
 }
 
 #[cfg(feature = "tables")]
@@ -340,7 +353,11 @@ fn us() -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-:=,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Two commands to try next.
