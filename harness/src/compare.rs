@@ -5,18 +5,27 @@ use serde_json::Value;
 
 use crate::select::{Structure, thousands};
 use crate::stream::Outcome;
+use crate::truth::Truth;
 
 /// The check that an outcome passed, or the first difference in words.
-pub fn check(structure: &Structure, outcome: &Outcome, expected: &Outcome) -> Result<&'static str, String> {
+pub fn check(structure: &Structure, outcome: &Outcome, expected: &Truth) -> Result<&'static str, String> {
     let order = registry::find(&structure.name).map_or(Order::Exact, |entry| entry.order);
     let passed = match order {
         Order::Exact => "exact",
         Order::TiesAnyOrder => "ties-any-order",
         Order::LateBounded => "late<=bound",
     };
-    match difference(outcome, expected, order) {
+    match untrue(outcome, expected, order) {
         None => Ok(passed),
         Some(difference) => Err(difference),
+    }
+}
+
+/// The first thing in which an outcome is not what it must be, if any.
+pub fn untrue(outcome: &Outcome, expected: &Truth, order: Order) -> Option<String> {
+    match expected {
+        Truth::Outcome(expected) => difference(outcome, expected, order),
+        Truth::Laws(laws) => laws.broken(outcome, order != Order::LateBounded),
     }
 }
 
@@ -39,7 +48,10 @@ fn difference(outcome: &Outcome, expected: &Outcome, order: Order) -> Option<Str
     let (field, value) = wanted.into_iter().find(differs)?;
     let got = got.get(&field).map_or_else(|| "nothing".into(), shown);
     Some(match field.as_str() {
-        "digest" => format!("what was dispatched, or its order, differs from the reference (digest {got}, not {})", shown(&value)),
+        "digest" => format!(
+            "what was dispatched, or its order, differs from the reference (digest {got}, not {})",
+            shown(&value)
+        ),
         _ => format!("{} is {got}, and {} in the reference", field.replace('_', " "), shown(&value)),
     })
 }

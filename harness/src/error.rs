@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn how_to_mend_it_stands_in_a_line_of_its_own() {
-        let error = Error::usage("no structure is called `weel`").mend("`harness list impls` prints all of them");
+        let error =
+            Error::usage("no structure is called `weel`").mend("`harness list impls` prints all of them");
         assert_eq!(
             error.to_string(),
             "no structure is called `weel`\n    `harness list impls` prints all of them"

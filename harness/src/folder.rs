@@ -1,5 +1,6 @@
 //! The folder of a run: where it lies, what stands in it, and how it is found again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub struct Manifest {
     /// The revision of the source, when it lies in a clone.
     pub revision: Option<Revision>,
     /// Options of each allocator as read back from it by a worker.
-    pub allocators: Vec<(String, Vec<(String, String)>)>,
+    pub allocators: BTreeMap<String, BTreeMap<String, String>>,
     /// Which cells there are.
     pub plan: Plan,
 }
@@ -63,7 +64,7 @@ impl Manifest {
             machine: Machine::here(),
             build: Build::this(),
             revision: Revision::here(),
-            allocators: Vec::new(),
+            allocators: BTreeMap::new(),
             plan,
         }
     }
@@ -72,7 +73,8 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|error| {
-            Error::file("read", &path, &error).mend("is it the folder of a run? `harness list runs` prints them")
+            Error::file("read", &path, &error)
+                .mend("is it the folder of a run? `harness list runs` prints them")
         })?;
         let version = serde_json::from_str::<serde_json::Value>(&text)
             .ok()
@@ -80,7 +82,10 @@ impl Manifest {
         match version {
             Some(SCHEMA_VERSION) => {}
             Some(other) => {
-                let what = format!("{} has schema version {other}; this harness reads {SCHEMA_VERSION}", path.display());
+                let what = format!(
+                    "{} has schema version {other}; this harness reads {SCHEMA_VERSION}",
+                    path.display()
+                );
                 return Err(Error::failed(what).mend("use the harness that made it, or start a new run"));
             }
             None => return Err(Error::failed(format!("{} is no manifest of a run", path.display()))),
@@ -92,7 +97,8 @@ impl Manifest {
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
         let path = folder.join(MANIFEST);
         journal::replace(&path, |file| {
-            let text = serde_json::to_string_pretty(self).map_err(|error| Error::failed(error.to_string()))?;
+            let text =
+                serde_json::to_string_pretty(self).map_err(|error| Error::failed(error.to_string()))?;
             writeln!(file, "{text}").map_err(|error| Error::file("write", &path, &error))
         })
     }
@@ -118,8 +124,9 @@ fn claim(folder: &Path) -> Result<PathBuf, Error> {
     };
     fs::create_dir_all(folder).map_err(refused)?;
     if fs::read_dir(folder).map_err(refused)?.next().is_some() {
-        return Err(Error::failed(format!("the folder {} is not empty", folder.display()))
-            .mend("a run never replaces another: name a new folder with --out, or go on with it by --resume"));
+        return Err(Error::failed(format!("the folder {} is not empty", folder.display())).mend(
+            "a run never replaces another: name a new folder with --out, or go on with it by --resume",
+        ));
     }
     // Whether it can be written is only known by writing.
     tempfile::tempfile_in(folder).map_err(refused)?;
@@ -128,7 +135,8 @@ fn claim(folder: &Path) -> Result<PathBuf, Error> {
 
 fn create_named(results: &Path, label: Option<&str>) -> Result<PathBuf, Error> {
     fs::create_dir_all(results).map_err(|error| {
-        Error::file("make the folder", results, &error).mend("run from another folder, or name one with --out")
+        Error::file("make the folder", results, &error)
+            .mend("run from another folder, or name one with --out")
     })?;
     let name = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let name = label.map_or(name.clone(), |label| format!("{name}-{}", file_name(label)));
@@ -159,16 +167,19 @@ pub fn find(run: &str) -> Result<PathBuf, Error> {
     let candidates = [PathBuf::from(run), Path::new(RESULTS).join(run)];
     let found = candidates.into_iter().find(|folder| folder.join(MANIFEST).is_file());
     found.ok_or_else(|| {
-        let known: Vec<_> = runs().iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect();
+        let known: Vec<_> =
+            runs().iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect();
         let hint = did_you_mean(run, known.iter().map(String::as_str));
-        Error::failed(format!("no run is called `{run}`{hint}")).mend("`harness list runs` prints all of them")
+        Error::failed(format!("no run is called `{run}`{hint}"))
+            .mend("`harness list runs` prints all of them")
     })
 }
 
 /// The folders of all runs under `results/`, oldest first.
 pub fn runs() -> Vec<PathBuf> {
     let entries = fs::read_dir(RESULTS).into_iter().flatten().flatten();
-    let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.join(MANIFEST).is_file()).collect();
+    let mut runs: Vec<_> =
+        entries.map(|entry| entry.path()).filter(|path| path.join(MANIFEST).is_file()).collect();
     runs.sort();
     runs
 }

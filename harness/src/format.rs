@@ -7,6 +7,11 @@ pub fn numbers(column: &[Option<f64>]) -> Vec<String> {
     column.iter().map(|number| number.map_or_else(|| "-".into(), |number| fixed(number, decimals))).collect()
 }
 
+/// A column of counts: whole numbers, also where a median lies between two.
+pub fn whole(column: &[Option<f64>]) -> Vec<String> {
+    column.iter().map(|number| number.map_or_else(|| "-".into(), |number| fixed(number, 0))).collect()
+}
+
 /// The decimals with which every number of a column shows at least two digits.
 pub fn decimals(column: &[Option<f64>]) -> usize {
     let magnitudes = column.iter().flatten().map(|number| number.abs()).filter(|number| *number > 0.0);

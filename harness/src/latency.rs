@@ -36,7 +36,7 @@ pub struct OperationTimes {
     pub quantiles_ns: [Option<u64>; 3],
     /// The slowest call in nanoseconds.
     pub max_ns: u64,
-    /// From, to (both within) and calls: three significant digits.
+    /// From, to (both within) and calls: two significant digits, which is enough for a curve.
     pub histogram: Vec<[u64; 3]>,
 }
 
@@ -139,17 +139,15 @@ pub fn nearest_rank(sorted: &[u64], q: f64) -> u64 {
 
 fn histogram(sorted: &[u64]) -> Vec<[u64; 3]> {
     // The bounds are good for all of u64, so neither can fail.
-    let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 48, 3).expect("bounds and digits are valid");
+    let mut histogram =
+        Histogram::<u64>::new_with_bounds(1, 1 << 48, 2).expect("bounds and digits are valid");
     for &time in sorted {
         histogram.saturating_record(time);
     }
     let bucket = |value: u64, calls: u64| {
         [histogram.lowest_equivalent(value), histogram.highest_equivalent(value), calls]
     };
-    histogram
-        .iter_recorded()
-        .map(|step| bucket(step.value_iterated_to(), step.count_at_value()))
-        .collect()
+    histogram.iter_recorded().map(|step| bucket(step.value_iterated_to(), step.count_at_value())).collect()
 }
 
 #[cfg(test)]
@@ -179,8 +177,10 @@ mod tests {
 
     #[test]
     fn samples_are_told_apart_by_phase_and_kind() {
-        let times = summarise([sample(false, 1, 0, 5), sample(true, 2, 1, 900), sample(false, 1, 0, 7)].into_iter());
-        let seen: Vec<_> = times.operations.iter().map(|o| (o.phase, o.kind, o.calls, o.switched, o.max_ns)).collect();
+        let times =
+            summarise([sample(false, 1, 0, 5), sample(true, 2, 1, 900), sample(false, 1, 0, 7)].into_iter());
+        let seen: Vec<_> =
+            times.operations.iter().map(|o| (o.phase, o.kind, o.calls, o.switched, o.max_ns)).collect();
         assert_eq!(seen, [(0, 1, 2, 0, 7), (1, 2, 1, 1, 900)]);
         assert_eq!(times.slowest[0], SlowCall { position: 1, phase: 1, kind: 2, ns: 900, switched: true });
     }

@@ -139,7 +139,9 @@ mod tests {
         let mut build = Build { level: "3".into(), assertions: false, ..Build::this() };
         assert_eq!(build.warning(), None);
         build.assertions = true;
-        assert!(build.warning().unwrap().starts_with("warning: this is no measuring build (opt-level 3 with"));
+        assert!(
+            build.warning().unwrap().starts_with("warning: this is no measuring build (opt-level 3 with")
+        );
         build.level = "0".into();
         build.assertions = false;
         assert!(build.warning().unwrap().contains("opt-level 0)"));

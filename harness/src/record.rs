@@ -49,7 +49,9 @@ impl Value {
         match self {
             Self::Text(text) => Json::from(text.clone()),
             Self::Integer(number) => Json::from(*number),
-            Self::Decimal(number) => number.and_then(serde_json::Number::from_f64).map_or(Json::Null, Json::from),
+            Self::Decimal(number) => {
+                number.and_then(serde_json::Number::from_f64).map_or(Json::Null, Json::from)
+            }
         }
     }
 }
@@ -217,6 +219,8 @@ row! {
         switches_voluntary: Option<u64>,
         /// Context switches of a phase that it did not ask for
         switches_involuntary: Option<u64>,
+        /// Calls that were timed singly; of a dispatch, each timer is a call (`latency`)
+        latency_calls: Option<u64>,
         /// Median of single calls in nanoseconds, nearest rank (`latency`)
         latency_ns_p50: Option<f64>,
         /// 99th percentile; null with fewer than 1,000 calls

@@ -101,16 +101,15 @@ fn split_name(token: &str) -> Result<(&str, Vec<(String, String)>), Error> {
 fn expand(token: &str) -> Result<Vec<Structure>, Error> {
     let (name, parameters) = split_name(token)?;
     let entries = entries(name)?;
-    let structures = entries.iter().map(|entry| Structure {
-        name: entry.name.to_owned(),
-        parameters: parameters.clone(),
-    });
+    let structures =
+        entries.iter().map(|entry| Structure { name: entry.name.to_owned(), parameters: parameters.clone() });
     structures.map(validated).collect()
 }
 
 fn validated(structure: Structure) -> Result<Structure, Error> {
-    registry::validate(&structure.name, &structure.params())
-        .map_err(|error| Error::usage(format!("{}: {error}", structure.name)).mend(parameters_of(&structure.name)))?;
+    registry::validate(&structure.name, &structure.params()).map_err(|error| {
+        Error::usage(format!("{}: {error}", structure.name)).mend(parameters_of(&structure.name))
+    })?;
     Ok(structure)
 }
 
@@ -155,7 +154,8 @@ pub fn size(text: &str) -> Result<u64, String> {
         "m" | "M" => 1_000_000,
         _ => return Err("a size is a whole number, with k or m for thousands or millions".into()),
     };
-    let number: u64 = digits.replace('_', "").parse().map_err(|_| "a size is a whole number such as 200000, 10k or 1m")?;
+    let number: u64 =
+        digits.replace('_', "").parse().map_err(|_| "a size is a whole number such as 200000, 10k or 1m")?;
     match number.checked_mul(factor) {
         Some(0) => Err("a size of 0 measures nothing; the smallest is 1".into()),
         Some(size) => Ok(size),

@@ -2,7 +2,7 @@
 //! row a structure, and the same columns whether there is one or ten of them.
 
 use crate::folder::Manifest;
-use crate::format::{fixed, memory_unit, numbers};
+use crate::format::{decimals, fixed, memory_unit, numbers, whole};
 use crate::grid::Grid;
 use crate::latency::{QUANTILES, calls_needed};
 use crate::record::{Measurement, Memory};
@@ -11,7 +11,8 @@ use crate::summary::{Figure, Of, Place, Summary};
 
 /// The tables of one workload and size.
 pub fn grids(summary: &Summary<'_>, manifest: &Manifest) -> Vec<Grid> {
-    let mut grids = vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
+    let mut grids =
+        vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
     grids.retain(|grid| !grid.rows.is_empty() && grid.headings.len() > grid.names);
     if let Some(first) = grids.first_mut() {
         first.title = format!("{}\n\n{}", title(summary, manifest), first.title);
@@ -64,11 +65,12 @@ impl Line<'_> {
     }
 }
 
+/// Time of each operation: on average from the pass that reads no clock within a segment, and of single calls.
 fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     let operations = summary.operations();
-    let lines = operations.iter().flat_map(|place| {
-        summary.structures.iter().map(|of| Line { of, place: place.clone() })
-    });
+    let lines = operations
+        .iter()
+        .flat_map(|place| summary.structures.iter().map(|of| Line { of, place: place.clone() }));
     let lines: Vec<Line<'_>> = lines.filter(Line::has).collect();
     let mut grid = Grid { title: "Time, in nanoseconds".into(), ..Grid::default() };
     if lines.is_empty() {
@@ -80,10 +82,12 @@ fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     };
     let operation = |line: &Line<'_>| format!("{} {}", line.place.0, line.place.1.replace('_', " "));
     grid.name_column("operation", with_loop(lines.iter().map(operation).collect(), "(empty loop)"));
-    grid.name_column("structure", with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"));
-    let calls: Vec<_> = lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64))).collect();
-    let empty = summary.structures.first().and_then(|of| of.clock(|own| own.calls.map(|calls| calls as f64)));
-    grid.column("calls", medians(&with(calls, empty)));
+    grid.name_column(
+        "structure",
+        with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"),
+    );
+    let calls = lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64)));
+    grid.column("calls", whole_medians(&with(calls.collect(), None)));
     if lines.iter().any(|line| line.figure(|own| own.time_ns_per_call).is_some()) {
         mean_columns(&mut grid, &lines);
     }
@@ -125,7 +129,12 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
         ("p99.9", |own| own.latency_ns_p999),
         ("max", |own| own.latency_ns_max),
     ];
-    let empty = |column: Column| Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median));
+    let empty = |column: Column| {
+        Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median))
+    };
+    let calls: Column = |own| own.latency_calls.map(|calls| calls as f64);
+    let figures = with(lines.iter().map(|line| line.figure(calls)).collect(), empty(calls));
+    grid.column("one call\ncalls", whole_medians(&figures));
     let floor = empty(columns[0].1).map_or(0.0, |figure| 2.0 * figure.median);
     for (i, (name, column)) in columns.into_iter().enumerate() {
         let figures = with(lines.iter().map(|line| line.figure(column)).collect(), empty(column));
@@ -139,26 +148,28 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
                 _ => {}
             }
         }
-        grid.column(&format!("single call\n{name}"), texts);
+        grid.column(&format!("one call\n{name}"), texts);
     }
     let slowest = with(lines.iter().map(|line| line.figure(columns[3].1)).collect(), empty(columns[3].1));
-    grid.column("single call\nslowest", numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()));
+    grid.column("one call\nslowest", numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()));
 }
 
 fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<String> {
     let blocks = summary.blocks();
     let mut notes = vec![format!(
-        "{blocks} blocks, each a process of its own: medians over them, and min..max. A take, a dispatch or a requeue handles many timers in one call."
+        "{blocks} blocks, each cell a process of its own: medians over them, and min..max. Per timer: for each timer that the calls handled."
     )];
     let shown = |mark: &str| grid.rows.iter().flatten().any(|text| text.starts_with(mark));
     if grid.headings.iter().any(|heading| heading.contains("p50")) {
         notes.push(
-            "p50 to max are of single calls, the clock's own cost (empty loop) included; `slowest` is the slowest of all blocks."
+            "One call: each timed singly, the clock's own cost (empty loop) included; of a dispatch each timer counts as a call. `slowest` is the slowest of all blocks."
                 .into(),
         );
     }
     if shown("~") {
-        notes.push("~ is under twice the empty loop: the clock is too coarse for this call, go by the time per call.".into());
+        notes.push(
+            "~ is under twice the empty loop: mostly the clock itself; go by the time per timer.".into(),
+        );
     }
     if shown("n<") {
         notes.push("n<... is a quantile that needs more calls than there were.".into());
@@ -171,12 +182,19 @@ fn medians(figures: &[Option<Figure>]) -> Vec<String> {
     numbers(&figures.iter().map(|figure| figure.map(|figure| figure.median)).collect::<Vec<_>>())
 }
 
+fn whole_medians(figures: &[Option<Figure>]) -> Vec<String> {
+    whole(&figures.iter().map(|figure| figure.map(|figure| figure.median)).collect::<Vec<_>>())
+}
+
 fn ranges(figures: &[Option<Figure>]) -> Vec<String> {
     let ends = |pick: fn(&Figure) -> f64| figures.iter().map(move |figure| figure.as_ref().map(pick));
     let both: Vec<_> = ends(|figure| figure.min).chain(ends(|figure| figure.max)).collect();
     let texts = numbers(&both);
     let (min, max) = texts.split_at(figures.len());
-    min.iter().zip(max).map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") }).collect()
+    min.iter()
+        .zip(max)
+        .map(|(min, max)| if min == "-" { "-".into() } else { format!("{min}..{max}") })
+        .collect()
 }
 
 fn counts(summary: &Summary<'_>) -> Grid {
@@ -190,9 +208,10 @@ fn counts(summary: &Summary<'_>) -> Grid {
     let counted = |of: &Of<'_>, place: &Place, column: Column| {
         of.operation(place, |own| Some(column(own)? as f64 / own.timers.filter(|timers| *timers > 0)? as f64))
     };
-    let places = summary.operations().into_iter().flat_map(|place| {
-        summary.structures.iter().map(move |of| (of, place.clone()))
-    });
+    let places = summary
+        .operations()
+        .into_iter()
+        .flat_map(|place| summary.structures.iter().map(move |of| (of, place.clone())));
     let lines: Vec<_> = places.filter(|(of, place)| counted(of, place, columns[0].1).is_some()).collect();
     let mut grid = Grid { title: "Work, in entries for each timer handled".into(), ..Grid::default() };
     let operation = |(_, place): &(&Of<'_>, Place)| format!("{} {}", place.0, place.1.replace('_', " "));
@@ -228,7 +247,10 @@ impl<'a> Rows<'a> {
         let all: Vec<_> = columns.iter().flat_map(|(_, figures)| figures.clone()).collect();
         let (unit, bytes) = memory_unit(&all);
         let scaled: Vec<_> = all.iter().map(|figure| figure.map(|figure| figure / bytes)).collect();
-        let mut texts = scaled.chunks(self.structures.len().max(1)).map(numbers);
+        let decimals = decimals(&scaled).max(usize::from(unit != "B"));
+        let text = |figure: &Option<f64>| figure.map_or_else(|| "-".into(), |figure| fixed(figure, decimals));
+        let columns_of = scaled.chunks(self.structures.len().max(1));
+        let mut texts = columns_of.map(|figures| figures.iter().map(text).collect());
         for (heading, _) in columns {
             self.grid.column(&format!("{heading}, {unit}"), texts.next().unwrap_or_default());
         }
@@ -259,7 +281,8 @@ fn resident(summary: &Summary<'_>) -> Grid {
 fn held(summary: &Summary<'_>) -> Grid {
     let has = |of: &Of<'_>| !of.memory_is_empty();
     let left = summary.structures.iter().find_map(|of| of.point("drained", |own| Some(own.timers)));
-    let left = left.map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
+    let left = left
+        .map_or_else(String::new, |left| format!("Held with {} timers left, and ", fixed(left.median, 0)));
     let mut rows = Rows::new(summary, &format!("{left}dhat's account of the run"), has);
     type Column = fn(&Memory) -> Option<u64>;
     let columns: [(&str, Column); 4] = [
@@ -315,14 +338,14 @@ fn rounds(summary: &Summary<'_>) -> Grid {
     ];
     for (name, column) in columns {
         let figures = rows.figures(|of| count(of, column));
-        rows.grid.column(name, numbers(&figures));
+        rows.grid.column(name, whole(&figures));
     }
     let checks = rows.structures.iter().map(|of| of.words(|row| row.key.check.clone()).join(", ")).collect();
     rows.grid.column("answers\nchecked as", checks);
     let expiries = rows.figures(|of| count(of, |own| own.replay_expiries));
     if expiries.iter().any(Option::is_some) {
         let reproduced = rows.figures(|of| count(of, |own| own.replay_reproduced));
-        let both = numbers(&reproduced).into_iter().zip(numbers(&expiries));
+        let both = whole(&reproduced).into_iter().zip(whole(&expiries));
         let texts = both.map(|(reproduced, of)| format!("{reproduced} of {of}")).collect();
         rows.grid.column("recorded expiries\nreproduced", texts);
     }

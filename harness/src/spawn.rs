@@ -90,7 +90,8 @@ impl Worker {
         let refused = |error: std::io::Error| {
             Error::failed(format!("cannot start a worker ({}): {error}", launcher.executable.display()))
         };
-        let (answer, words) = (tempfile::tempfile().map_err(refused)?, tempfile::tempfile().map_err(refused)?);
+        let (answer, words) =
+            (tempfile::tempfile().map_err(refused)?, tempfile::tempfile().map_err(refused)?);
         let mut child = Command::new(&launcher.executable)
             .arg("worker")
             .env("TWB_ALLOCATOR", word(&allocator))
@@ -147,7 +148,8 @@ fn judge(status: ExitStatus, answer: &str, words: &str, killed_for_memory: bool)
             Ending::Failure(Status::Oom, "killed by the kernel for want of memory".into())
         }
         Some(signal) => {
-            let name = Signal::try_from(signal).map_or_else(|_| signal.to_string(), |signal| signal.to_string());
+            let name =
+                Signal::try_from(signal).map_or_else(|_| signal.to_string(), |signal| signal.to_string());
             Ending::Failure(Status::Crashed, format!("ended by {name}: {last_words}"))
         }
         None => match last_words.strip_prefix("unsupported: ") {

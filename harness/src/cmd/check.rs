@@ -24,7 +24,10 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let workloads = workloads(&args.workload)?;
     let plan = Plan {
         structures: select::structures(&args.structures)?,
-        workloads: workloads.iter().map(|workload| planned(workload, &[args.n], None)).collect::<Result<_, _>>()?,
+        workloads: workloads
+            .iter()
+            .map(|workload| planned(workload, &[args.n], None))
+            .collect::<Result<_, _>>()?,
         passes: vec![Pass::Time],
         // The block that a run discards is all there is.
         blocks: 0,
@@ -34,15 +37,22 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Error> {
         timeout_s: TIMEOUT_S,
         keep_samples: false,
     };
-    let folder = tempfile::tempdir().map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
     let launcher = Launcher {
         executable: own_executable()?,
         timeout: Duration::from_secs(TIMEOUT_S),
         interrupted: interrupt_flag()?,
     };
     let progress = Progress::silent();
-    let run =
-        Run { plan: &plan, workloads: &workloads, folder: folder.path(), launcher, finished: Vec::new(), progress };
+    let run = Run {
+        plan: &plan,
+        workloads: &workloads,
+        folder: folder.path(),
+        launcher,
+        finished: Vec::new(),
+        progress,
+    };
     let entries = run.execute()?;
     let cells: Vec<Cell> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
     print(&grid(&plan, &cells, &entries).to_string())?;
@@ -56,13 +66,20 @@ fn grid(plan: &Plan, cells: &[Cell], entries: &[Entry]) -> Grid {
     grid.name_column("structure", texts(&|entry| cell(entry).structure.to_string()));
     grid.name_column("workload", texts(&|entry| plan.workloads[cell(entry).workload].name.clone()));
     grid.name_column("n", texts(&|entry| thousands(cell(entry).size)));
-    grid.name_column("answer", texts(&|entry| match entry.status {
-        Status::Ok => "pass".into(),
-        status => word(&status),
-    }));
+    grid.name_column(
+        "answer",
+        texts(&|entry| match entry.status {
+            Status::Ok => "pass".into(),
+            status => word(&status),
+        }),
+    );
     let why = |entry: &Entry| entry.check.clone().or_else(|| entry.detail.clone()).unwrap_or_default();
     grid.name_column("checked as, or first difference", texts(&why));
-    grid.notes.push(format!("{} of {} pass", entries.iter().filter(|entry| entry.status == Status::Ok).count(), cells.len()));
+    grid.notes.push(format!(
+        "{} of {} pass",
+        entries.iter().filter(|entry| entry.status == Status::Ok).count(),
+        cells.len()
+    ));
     grid
 }
 

@@ -1,5 +1,6 @@
 //! Measures: checks all that was asked, plans, carries the plan out, writes the tables and prints them.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -117,16 +118,13 @@ pub(super) fn planned(
     for &size in &sizes {
         workload.check(size).map_err(|error| of_workload(&error))?;
     }
-    let own = || {
-        workload.payload().parse().map_err(|error| Error::failed(format!("workload `{}`: {error}", workload.name())))
-    };
     let parameters = workload.parameters().into_iter().map(|(key, value)| format!("{key}={value}"));
     Ok(PlannedWorkload {
         selector: from_anywhere(workload.name()),
         name: workload.name().to_owned(),
         parameters: parameters.collect::<Vec<_>>().join(","),
         sizes,
-        payload: asked.map_or_else(own, Ok)?,
+        payload: asked.unwrap_or(workload.payload()),
     })
 }
 
@@ -167,7 +165,10 @@ fn fits(plan: &Plan, workloads: &[Workload]) -> Result<(), Error> {
                     gib(need),
                     gib(available)
                 ))
-                .mend(format!("give a smaller --n; about {} fit", select::thousands(size_that_fits(size, need, available)))));
+                .mend(format!(
+                    "give a smaller --n; about {} fit",
+                    select::thousands(size_that_fits(size, need, available))
+                )));
             }
         }
     }
@@ -192,7 +193,8 @@ impl Started {
         let groups = self.manifest.plan.groups();
         self.announce(&groups);
         let finished = std::mem::take(&mut self.finished);
-        let done = |index| finished.iter().any(|entry| entry.cell == index && entry.status != Status::Interrupted);
+        let done =
+            |index| finished.iter().any(|entry| entry.cell == index && entry.status != Status::Interrupted);
         let left = groups.iter().flat_map(|group| &group.cells).filter(|cell| !done(cell.index));
         let progress = Progress::new(left);
         let cells = groups.iter().map(|group| group.cells.len()).sum();
@@ -237,7 +239,9 @@ impl Started {
         print(&result(tables, &self.manifest, args.format)?)?;
         let shown = self.folder.display();
         if self.manifest.complete {
-            say(Some(format!("\nfiles: {shown} (measurements, latency, slowest and memory as .csv and .parquet)")));
+            say(Some(format!(
+                "\nfiles: {shown} (measurements, latency, slowest and memory as .csv and .parquet)"
+            )));
         } else {
             say(Some(format!(
                 "\ninterrupted: what was finished is in {shown}\n    `{} --resume {}` goes on with it",
@@ -259,7 +263,9 @@ impl Started {
         }
         match self.manifest.complete {
             false => Exit::Interrupted,
-            true if args.fail_on_error && entries.iter().any(|entry| entry.status != Status::Ok) => Exit::Failed,
+            true if args.fail_on_error && entries.iter().any(|entry| entry.status != Status::Ok) => {
+                Exit::Failed
+            }
             true => Exit::Done,
         }
     }
@@ -271,24 +277,23 @@ pub(super) fn own_executable() -> Result<PathBuf, Error> {
 }
 
 /// What each allocator said of itself, once.
-fn allocators(plan: &Plan, entries: &[Entry]) -> Vec<(String, Vec<(String, String)>)> {
+fn allocators(plan: &Plan, entries: &[Entry]) -> BTreeMap<String, BTreeMap<String, String>> {
     let cells: Vec<_> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
-    let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
-    for entry in entries {
-        let (Some(report), Some(cell)) = (&entry.report, cells.get(entry.cell as usize)) else { continue };
-        let name = crate::record::word(&cell.allocator);
-        if found.iter().all(|(known, _)| *known != name) {
-            found.push((name, report.allocator.clone()));
-        }
-    }
-    found
+    let told = |entry: &Entry| {
+        let facts = entry.report.as_ref()?.allocator.iter().cloned();
+        Some((crate::record::word(&cells.get(entry.cell as usize)?.allocator), facts.collect()))
+    };
+    entries.iter().filter_map(told).collect()
 }
 
 /// The result as it goes to standard output.
 fn result(tables: &Tables, manifest: &Manifest, format: Format) -> Result<String, Error> {
     match format {
         Format::Table | Format::Md => {
-            let grids = summaries(tables).iter().flat_map(|summary| show::grids(summary, manifest)).collect::<Vec<_>>();
+            let grids = summaries(tables, &manifest.plan)
+                .iter()
+                .flat_map(|summary| show::grids(summary, manifest))
+                .collect::<Vec<_>>();
             let texts: Vec<_> = grids.iter().map(|grid| grid.render(format)).collect();
             Ok(texts.join("\n"))
         }
@@ -305,7 +310,9 @@ fn json(tables: &Tables) -> Result<String, Error> {
     };
     let rows: Vec<_> = tables.measurements.iter().map(row).collect();
     let all = serde_json::json!({ "schema_version": SCHEMA_VERSION, "rows": rows });
-    serde_json::to_string_pretty(&all).map(|text| text + "\n").map_err(|error| Error::failed(error.to_string()))
+    serde_json::to_string_pretty(&all)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::failed(error.to_string()))
 }
 
 #[cfg(feature = "tables")]
@@ -346,7 +353,11 @@ fn us() -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-:=,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Two commands to try next.

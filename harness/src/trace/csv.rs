@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::str::FromStr;
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder, WriterBuilder};
+use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
 use super::{COLUMNS, Metadata, Op, Row, Trace, TraceError};
 use crate::suggest::nearest;
@@ -75,7 +75,11 @@ impl<R: Read> Rows<R> {
             return Err(TraceError::at(name, 1, what, "convert the trace, or use a newer workbench"));
         }
         let watched = Watched { from, last: None, ended: false };
-        let mut reader = ReaderBuilder::new().comment(Some(b'#')).flexible(true).from_reader(watched);
+        // Fields are trimmed, which takes the carriage return of other systems' lines with it. Were it a part
+        // of the line's end to the reader, lines would be counted one short.
+        let line_end = Terminator::Any(b'\n');
+        let mut reader =
+            ReaderBuilder::new().comment(Some(b'#')).flexible(true).terminator(line_end).from_reader(watched);
         let header = reader.byte_headers().map_err(|error| unreadable(name, above + 1, &error))?.clone();
         let line = above + header.position().map_or(1, ::csv::Position::line);
         let columns = columns(name, line, &header)?;
@@ -100,6 +104,17 @@ impl<R: Read> Rows<R> {
     }
 
     fn row(&mut self) -> Result<Option<Row>, TraceError> {
+        loop {
+            let Some(line) = self.record()? else { return Ok(None) };
+            // A blank line is passed over.
+            if self.record.len() > 1 {
+                return self.fields(line).map(Some);
+            }
+        }
+    }
+
+    /// Reads a record; gives its line.
+    fn record(&mut self) -> Result<Option<u64>, TraceError> {
         let next = self.above + self.reader.position().line();
         let more = self.reader.read_byte_record(&mut self.record);
         if !more.map_err(|error| unreadable(&self.name, next, &error))? {
@@ -107,16 +122,18 @@ impl<R: Read> Rows<R> {
         }
         let line = self.above + self.record.position().map_or(0, ::csv::Position::line);
         let watched = self.reader.get_ref();
-        if watched.ended && watched.last != Some(b'\n') && self.reader.is_done() {
+        // The end is looked for only when what was read before is used up, so this is the last record.
+        if watched.ended && watched.last != Some(b'\n') {
             let what = "the last line has no end, so the file may be cut off within it";
             return Err(self.error(line, what, "fetch it again, or end the line if it is whole"));
         }
         let wanted = self.reader.byte_headers().map_or(0, ByteRecord::len);
-        if self.record.len() != wanted {
+        let blank = self.record.len() == 1 && self.record[0].trim_ascii().is_empty();
+        if self.record.len() != wanted && !blank {
             let what = format!("{} fields where the header names {wanted}", self.record.len());
             return Err(self.error(line, what, "complete the line or remove it"));
         }
-        self.fields(line).map(Some)
+        Ok(Some(line))
     }
 
     fn fields(&mut self, line: u64) -> Result<Row, TraceError> {
@@ -249,22 +266,50 @@ fn misspelt(name: &str, line: u64, title: &str) -> Result<(), TraceError> {
 
 /// Writes a trace. Columns that no row uses are left out, and so are zeros where a column allows it.
 pub fn write(trace: &Trace, into: impl Write) -> io::Result<()> {
-    let mut into = io::BufWriter::new(into);
-    for (key, value) in trace.metadata.pairs() {
-        writeln!(into, "# {key}: {value}")?;
-    }
-    let used = used(trace);
-    let mut writer = WriterBuilder::new().from_writer(into);
-    let titles = COLUMNS.iter().zip(used).filter(|(_, used)| *used).map(|(title, _)| *title);
-    writer.write_record(titles)?;
+    let mut writer = RowWriter::new(into, &trace.metadata, used(trace))?;
     for row in &trace.rows {
-        let fields = texts(trace, row);
-        writer.write_record(fields.iter().zip(used).filter(|(_, used)| *used).map(|(field, _)| field))?;
+        writer.row(row, row.ctx.and_then(|at| trace.contexts.get(at as usize)).map_or("", String::as_str))?;
     }
-    writer.flush()
+    writer.finish()
 }
 
-fn used(trace: &Trace) -> [bool; COLUMNS.len()] {
+/// Which of [`COLUMNS`] are written.
+pub type Used = [bool; COLUMNS.len()];
+
+/// Writes rows as they come, for whoever does not hold the trace in memory.
+#[derive(Debug)]
+pub struct RowWriter<W: Write> {
+    writer: Writer<io::BufWriter<W>>,
+    used: Used,
+}
+
+impl<W: Write> RowWriter<W> {
+    /// Writes the metadata and the header.
+    pub fn new(into: W, metadata: &Metadata, used: Used) -> io::Result<Self> {
+        let mut into = io::BufWriter::new(into);
+        for (key, value) in metadata.pairs() {
+            writeln!(into, "# {key}: {value}")?;
+        }
+        let mut writer = WriterBuilder::new().from_writer(into);
+        let titles = COLUMNS.iter().zip(used).filter(|(_, used)| *used);
+        writer.write_record(titles.map(|(title, _)| *title))?;
+        Ok(Self { writer, used })
+    }
+
+    /// Writes a row. `owner` stands for its context.
+    pub fn row(&mut self, row: &Row, owner: &str) -> io::Result<()> {
+        let fields = texts(row, owner);
+        let used = fields.iter().zip(self.used).filter(|(_, used)| *used);
+        Ok(self.writer.write_record(used.map(|(field, _)| field))?)
+    }
+
+    /// Hands everything over.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+fn used(trace: &Trace) -> Used {
     let mut used = [true, true, true, true, false, false, false, false, false];
     for row in &trace.rows {
         used[4] |= row.period_ns != 0;
@@ -276,7 +321,7 @@ fn used(trace: &Trace) -> [bool; COLUMNS.len()] {
     used
 }
 
-fn texts(trace: &Trace, row: &Row) -> [String; COLUMNS.len()] {
+fn texts(row: &Row, owner: &str) -> [String; COLUMNS.len()] {
     fn text(value: Option<impl ToString>) -> String {
         value.map_or_else(String::new, |value| value.to_string())
     }
@@ -288,7 +333,7 @@ fn texts(trace: &Trace, row: &Row) -> [String; COLUMNS.len()] {
         text(row.due_ns),
         nonzero(row.period_ns),
         nonzero(row.slack_ns),
-        row.ctx.and_then(|at| trace.contexts.get(at as usize).cloned()).unwrap_or_default(),
+        owner.to_owned(),
         text(row.cpu),
         text(row.aux),
     ]

@@ -16,7 +16,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty stream for the workload of this name.
+    /// An empty stream for the workload of this name, with room for `operations`, within reason.
     pub fn new(workload: &str, operations: u64) -> Self {
         let header = Header {
             workload: workload.to_owned(),
@@ -27,7 +27,9 @@ impl Builder {
             handles: false,
             handler_ticks: 0,
         };
-        let ops = Vec::with_capacity(usize::try_from(operations).unwrap_or(0));
+        let most = 1 << 26;
+        let ops =
+            Vec::with_capacity(usize::try_from(operations).map_or(most, |operations| operations.min(most)));
         Self { stream: Stream { header, ops }, queued: 0 }
     }
 
@@ -66,11 +68,14 @@ impl Builder {
         }
     }
 
-    /// A phase begins.
+    /// A phase begins. Memory is looked at before the first one has done anything.
     pub fn phase(&mut self, name: &str) {
         let index = u32::try_from(self.stream.header.phases.len()).expect("phases are few");
         self.stream.header.phases.push(name.to_owned());
         self.push(Kind::Phase, 0, 0, index, 0);
+        if index == 0 {
+            self.sample(Point::Empty);
+        }
     }
 
     /// A new timer.

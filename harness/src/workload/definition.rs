@@ -9,6 +9,8 @@ use toml::Spanned;
 
 use super::error::{WorkloadError, mended};
 use super::model::{Entry, MODELS, Made};
+use crate::payload::PayloadError;
+use crate::spec::PayloadKind;
 use crate::suggest::did_you_mean;
 
 include!(concat!(env!("OUT_DIR"), "/datasets.rs"));
@@ -30,8 +32,8 @@ pub struct Definition {
     pub source: String,
     /// Numbers of timers, when none is asked for. Empty for a replay: its trace has the size it has.
     pub sizes: Vec<u64>,
-    /// The payload, when none is asked for: `16` or `box:16`.
-    pub payload: String,
+    /// The payload, when none is asked for.
+    pub payload: PayloadKind,
     /// The parameters of the model, defaults included.
     pub parameters: toml::Table,
     /// The file, as it is called in messages.
@@ -52,17 +54,14 @@ pub(super) struct File<P> {
     hurts: String,
     #[serde(default)]
     source: String,
-    #[serde(default)]
     n: Option<Spanned<Vec<u64>>>,
-    #[serde(default = "small")]
-    payload: String,
+    payload: Option<Spanned<String>>,
     #[serde(default)]
     parameters: P,
 }
 
-fn small() -> String {
-    "16".to_owned()
-}
+/// The payload of a definition that names none.
+pub(super) const SMALL: PayloadKind = PayloadKind::Inline(16);
 
 impl<P> File<P> {
     pub(super) fn map<Q>(self, change: impl FnOnce(P) -> Q) -> File<Q> {
@@ -117,6 +116,7 @@ impl Definition {
             return Err(WorkloadError::file(file, line, format!("`{key}` {message}")));
         }
         let sizes = sizes(file, text, n)?;
+        let payload = payload_of(file, text, payload)?;
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let known = parameters.parameters.clone();
         let definition = Self {
@@ -162,6 +162,19 @@ fn sizes(file: &str, text: &str, n: Option<Spanned<Vec<u64>>>) -> Result<Vec<u64
         return Err(WorkloadError::file(file, Some(line), "`n` is the number of timers; give 1 or more"));
     }
     Ok(n.into_inner())
+}
+
+fn payload_of(
+    file: &str,
+    text: &str,
+    payload: Option<Spanned<String>>,
+) -> Result<PayloadKind, WorkloadError> {
+    let Some(payload) = payload else { return Ok(SMALL) };
+    let line = line_of(text, payload.span().start);
+    payload
+        .get_ref()
+        .parse()
+        .map_err(|error: PayloadError| WorkloadError::file(file, Some(line), error.to_string()))
 }
 
 fn line_of(text: &str, byte: usize) -> usize {

@@ -33,6 +33,7 @@ pub use model::{Extent, Model, Random};
 pub use replay::Replay;
 pub use select::resolve;
 
+use crate::spec::PayloadKind;
 use crate::stream::{Op, Stream};
 
 /// A workload that was asked for: a definition with its parameters as they are to be.
@@ -73,8 +74,8 @@ impl Workload {
     }
 
     /// The payload, when none is asked for.
-    pub fn payload(&self) -> &str {
-        &self.definition.payload
+    pub fn payload(&self) -> PayloadKind {
+        self.definition.payload
     }
 
     /// The workload with a size, as in the name of a cell: `burst/200000`.

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::builder::{ALL, Builder, Recorder};
 use super::error::{Kind, WorkloadError};
 use super::model::{Extent, Model, Random};
+use crate::stream::Point;
 use crate::trace::{self, Op, Row, Trace, TraceError};
 
 pub use super::reproduction::{Example, Reproduction, Verdict, reproduction};
@@ -125,7 +126,7 @@ impl Model for Replay {
         // An expiry becomes three operations, and one more for each timer with a period that it dispatches; a
         // gap becomes one for each timer that is queued. Each of those timers was enqueued by a row.
         let rows = self.loaded.as_ref().map_or(0, |loaded| loaded.trace.rows.len() as u64);
-        Extent { timers: self.timers(), operations: rows.saturating_mul(4) }
+        Extent { timers: self.timers(), operations: rows.saturating_mul(4).saturating_add(16) }
     }
 
     fn impossible(&self) -> Option<(&'static str, String)> {
@@ -329,6 +330,7 @@ impl Laying<'_, '_> {
         let mut places: Vec<u8> = self.places.into_values().collect();
         places.sort_unstable();
         places.into_iter().for_each(|place| _ = self.queue.requeue(place));
+        self.queue.builder.sample(Point::Drained);
         self.marks
     }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Workload;
-use super::definition::{Definition, builtin};
+use super::definition::{Definition, SMALL, builtin};
 use super::error::{WorkloadError, mended};
 use super::model::{MODELS, Made, Model};
+use crate::spec::PayloadKind;
 
 /// The workloads that `selector` names: `NAME`, `all`, a glob, `FILE.toml` or `replay:FILE`, each with
 /// `:key=value,key=value` behind it to change parameters, `n` or `payload`; or a list of those. After a
@@ -30,7 +31,8 @@ fn is_file(selector: &str) -> bool {
 }
 
 fn split(selector: &str) -> Vec<String> {
-    if is_file(selector) {
+    let before_parameters = selector.rfind(':').map(|at| &selector[..at]);
+    if is_file(selector) || before_parameters.is_some_and(is_file) {
         return vec![selector.to_owned()];
     }
     let mut parts: Vec<String> = Vec::new();
@@ -100,7 +102,7 @@ fn replayed(file: &str, changes: &Changes) -> Result<Workload, WorkloadError> {
         hurts: String::new(),
         source: file.to_owned(),
         sizes: Vec::new(),
-        payload: "16".to_owned(),
+        payload: SMALL,
         parameters,
         file: String::new(),
     };
@@ -118,7 +120,11 @@ fn changed(
     for (key, value) in changes {
         match key.as_str() {
             "n" => definition.sizes = value.split('+').map(|n| size(name, n)).collect::<Result<_, _>>()?,
-            "payload" => value.clone_into(&mut definition.payload),
+            "payload" => {
+                let payload = value.parse::<PayloadKind>();
+                definition.payload =
+                    payload.map_err(|error| WorkloadError::parameter(name, error.to_string()))?;
+            }
             _ => {
                 shown.push(format!("{key}={value}"));
                 definition.parameters.insert(key.clone(), typed(value));
