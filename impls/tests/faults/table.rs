@@ -338,6 +338,10 @@ pub(super) const FAULTS: &[Fault] = &[
         ("                self.moved.push((arrival, low));\n",
          ""),
     ]),
+    fault("a shrink keeps the room of the list of returned slots", "heap", "slots.rs", &[
+        ("        self.returned.slots.lock().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();\n",
+         ""),
+    ]),
     fault("a shrink forgets moved timers that are out", "wheel", "slots.rs", &[
         ("arrival_in(slot).map_or_else(|| is_out(slot), |queued| queued == arrival)",
          "arrival_in(slot) == Some(arrival)"),
