@@ -324,6 +324,6 @@ fn a_shrink_gives_back_the_room_of_a_burst(bench: &Bench<'_, u64>) {
 fn an_unknown_parameter_is_named(bench: &Bench<'_, u64>) {
     let mut params = Params::default();
     params.set("no-such-parameter", "1");
-    let error = bench.with(&params).err().expect("an unknown parameter is an error");
+    let error = bench.with(&params).expect_err("an unknown parameter is an error");
     assert_eq!(error.key, "no-such-parameter");
 }
