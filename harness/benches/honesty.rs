@@ -10,6 +10,8 @@
 //!
 //! The intervals of `worker` and `criterion` should overlap or lie within 10 %. Free pages are given back
 //! before each iteration, because a worker is fresh: its first touch of each page is part of what it measures.
+//!
+//! `cargo bench -p harness --profile dev --no-default-features --bench honesty`
 
 #![allow(missing_docs)]
 

@@ -150,11 +150,11 @@ impl Rows<'_> {
     fn operations(&self, report: &Report) -> Vec<Measurement> {
         let calls = self.entry.calls.as_ref();
         let times = |operation: &Operation| {
-            let operations = calls.into_iter().flat_map(|calls| &calls.operations);
+            let mut operations = calls.into_iter().flat_map(|calls| &calls.operations);
             let same = |times: &&OperationTimes| {
                 (times.phase, times.kind) == (operation.phase, operation.kind as u8)
             };
-            operations.filter(same).cloned().next()
+            operations.find(same).cloned()
         };
         report.operations.iter().map(|operation| self.operation(operation, times(operation))).collect()
     }

@@ -156,8 +156,9 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
 
 fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<String> {
     let blocks = summary.blocks();
+    let noun = if blocks == 1 { "block" } else { "blocks" };
     let mut notes = vec![format!(
-        "{blocks} blocks, each cell a process of its own: medians over them, and min..max. Per timer: for each timer that the calls handled."
+        "{blocks} {noun}, each cell a process of its own: medians over them, and min..max. Per timer: for each timer that the calls handled."
     )];
     let shown = |mark: &str| grid.rows.iter().flatten().any(|text| text.starts_with(mark));
     if grid.headings.iter().any(|heading| heading.contains("p50")) {

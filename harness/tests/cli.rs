@@ -96,6 +96,7 @@ fn a_bad_parameter_is_named_with_what_there_is() {
 #[test]
 fn a_size_of_nothing_is_refused() {
     refused(&["--n", "0"], 2, &["'0'", "a size of 0 measures nothing"]);
+    refused(&["--workload", "replay-node-http", "--n", "5"], 2, &["a replay has the size of its trace"]);
     refused(&["--n", "10x"], 2, &["whole number such as 200000, 10k or 1m"]);
 }
 

@@ -88,6 +88,10 @@ fn of_workload(error: &workload::WorkloadError) -> Error {
 }
 
 fn plan(args: &RunArgs, workloads: &[Workload]) -> Result<Plan, Error> {
+    if !args.n.is_empty() && workloads.iter().all(|workload| workload.replay().is_some()) {
+        return Err(Error::usage("--n has nothing to set: a replay has the size of its trace")
+            .mend("leave --n away, or name a workload that is made"));
+    }
     let asked = args.payload.as_deref().map(payload).transpose()?;
     let planned = workloads.iter().map(|workload| planned(workload, &args.n, asked));
     let mut passes = args.measure.clone();
@@ -249,7 +253,8 @@ impl Started {
                 quoted(&shown.to_string())
             )));
         }
-        let next = next(&self.manifest.plan);
+        let recorded = self.workloads[0].replay().is_some();
+        let next = next(&self.manifest.plan, recorded);
         say(Some(format!("next:  {}\n       {}", next[0], next[1])));
         Ok(())
     }
@@ -361,10 +366,12 @@ fn quoted(word: &str) -> String {
 }
 
 /// Two commands to try next.
-fn next(plan: &Plan) -> [String; 2] {
+fn next(plan: &Plan, recorded: bool) -> [String; 2] {
     let (us, workload) = (us(), quoted(&plan.workloads[0].name));
     let first = plan.structures.first().map_or_else(String::new, ToString::to_string);
-    let growth = format!("{us} --impl {} --workload {workload} --n 1k,10k,100k --quick", quoted(&first));
+    // A trace has one size; what the structure does with it is the next question.
+    let more = if recorded { "--measure count" } else { "--n 1k,10k,100k --quick" };
+    let growth = format!("{us} --impl {} --workload {workload} {more}", quoted(&first));
     match plan.structures.len() {
         1 => [format!("{us} --impl five --workload {workload} --quick"), growth],
         _ => [growth, format!("{us} list workloads --long")],
