@@ -4,11 +4,14 @@
 //! ```text
 //! honesty/<structure>/<operation>/worker       what the `time` pass of a fresh worker says
 //! honesty/<structure>/<operation>/criterion    the same loop in this process, with free pages given back first
-//! honesty/driver/enqueue                       a queue that does nothing: what the driver costs an operation
+//! honesty/driver/enqueue                       a queue that does nothing: what the driver costs an enqueue
+//! honesty/driver/segment                       the same for segments of a single call
 //! ```
 //!
 //! The intervals of `worker` and `criterion` should overlap or lie within 10 %. Free pages are given back
 //! before each iteration, because a worker is fresh: its first touch of each page is part of what it measures.
+//!
+//! `cargo bench -p harness --profile dev --no-default-features --bench honesty`
 
 #![allow(missing_docs)]
 
@@ -29,8 +32,8 @@ use harness::drive::drive;
 use harness::measure::time::Time;
 use harness::payload::Payload;
 use harness::spec::{ClockKind, Pass, PayloadKind, Report};
-use harness::stream::Kind;
-use impls::queue::{Flow, TimerQueue, process};
+use harness::stream::{Kind, Stream};
+use impls::queue::{Batch, Flow, TimerQueue, process};
 
 use null::Null;
 use support::{Bench, Timer, fill, for_each_structure, queue, timers};
@@ -47,7 +50,7 @@ impl Bench for Honesty {
         group.throughput(Throughput::Elements(u64::from(TIMERS)));
         let mut cell = Cell::new(name, Pass::Time, &fill_and_drain(TIMERS));
         cell.spec.payload = PayloadKind::Inline(16);
-        for kind in [Kind::Enqueue, Kind::Dispatch] {
+        for kind in [Kind::Enqueue, Kind::Take, Kind::Dispatch] {
             let label = format!("{kind:?}").to_lowercase();
             group.bench_function(format!("{label}/worker"), |bencher| {
                 bencher.iter_custom(|iterations| (0..iterations).map(|_| time(&cell.report(), kind)).sum());
@@ -56,8 +59,11 @@ impl Bench for Honesty {
         group.bench_function("enqueue/criterion", |bencher| {
             bencher.iter_batched(|| fresh(make), enqueue, BatchSize::PerIteration);
         });
+        group.bench_function("take/criterion", |bencher| {
+            bencher.iter_batched(|| enqueue(fresh(make)), take, BatchSize::PerIteration);
+        });
         group.bench_function("dispatch/criterion", |bencher| {
-            bencher.iter_batched(|| enqueue(fresh(make)), dispatch, BatchSize::PerIteration);
+            bencher.iter_batched(|| take(enqueue(fresh(make))), dispatch, BatchSize::PerIteration);
         });
     }
 }
@@ -79,9 +85,13 @@ fn enqueue<Q: TimerQueue<Timer>>((mut queue, timers): (Q, Vec<(u64, Timer)>)) ->
     queue
 }
 
-/// The take is in it, as a part of a percent; the empty queue is dropped outside.
-fn dispatch<Q: TimerQueue<Timer>>(mut queue: Q) -> (Q, Q::Batch) {
-    let mut batch = queue.take(u64::MAX, usize::MAX);
+fn take<Q: TimerQueue<Timer>>(mut queue: Q) -> (Q, Q::Batch) {
+    let batch = queue.take(u64::MAX, usize::MAX);
+    (queue, batch)
+}
+
+/// Queue and empty batch are dropped outside.
+fn dispatch<Q, B: Batch<Timer>>((queue, mut batch): (Q, B)) -> (Q, B) {
     let clock = Shared::new(0);
     let handler = |expiry, item: &mut Timer| {
         black_box((expiry, item.id()));
@@ -99,19 +109,27 @@ fn driver(criterion: &mut Criterion) {
         .sample_size(10)
         .sampling_mode(SamplingMode::Flat)
         .throughput(Throughput::Elements(u64::from(TIMERS)));
-    let stream = fill_and_drain(TIMERS);
     let clock = Clock::new(ClockKind::Tsc);
-    group.bench_function("enqueue", |bencher| {
-        bencher.iter_custom(|iterations| {
-            let once = |_| {
-                let (mut meter, mut report) = (Time::new(clock.clone(), &stream), Report::default());
-                drive(&stream, queue::<Null<Timer>>(), &mut meter);
-                meter.report(&stream, &mut report);
-                time(&report, Kind::Enqueue)
-            };
-            (0..iterations).map(once).sum()
+    for (label, kind, stream) in [
+        ("enqueue", Kind::Enqueue, fill_and_drain(TIMERS)),
+        ("segment", Kind::NextExpiry, single_calls(TIMERS)),
+    ] {
+        let once = |_| {
+            let (mut meter, mut report) = (Time::new(clock.clone(), &stream), Report::default());
+            drive(&stream, queue::<Null<Timer>>(), &mut meter);
+            meter.report(&stream, &mut report);
+            time(&report, kind)
+        };
+        group.bench_function(label, |bencher| {
+            bencher.iter_custom(|iterations| (0..iterations).map(once).sum());
         });
-    });
+    }
+}
+
+/// So many segments of one `next_expiry`, with a `shrink` after each.
+fn single_calls(segments: u32) -> Stream {
+    let pair = [Kind::NextExpiry, Kind::Shrink].map(|kind| workers::op(kind, 0, 0, 0));
+    Stream { header: workers::header(0, &["all"]), ops: pair.repeat(segments as usize) }
 }
 
 fn honesty(criterion: &mut Criterion) {

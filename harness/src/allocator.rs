@@ -247,7 +247,7 @@ pub fn read_back() -> Vec<(String, String)> {
 fn jemalloc_options(add: &mut impl FnMut(&str, Option<String>)) {
     let flag = |name| option::<bool>(name).map(|value| value.to_string());
     let milliseconds = |name| option::<isize>(name).map(|value| value.to_string());
-    add("version", version::read().ok().map(str::to_owned));
+    add("version", version::read().ok().map(|text| text.trim_end_matches('\0').to_owned()));
     add("narenas", opt::narenas::read().ok().map(|value| value.to_string()));
     add("dirty_decay_ms", milliseconds(b"opt.dirty_decay_ms\0"));
     add("muzzy_decay_ms", milliseconds(b"opt.muzzy_decay_ms\0"));

@@ -36,8 +36,9 @@ Examples, each of which works as typed:
 
 From a clone of the repository, `cargo run -p harness --` stands for `harness`.
 
-A run is a folder, results/<UTC time>, with its tables as Parquet and CSV, a manifest that says how it came
-about, and a journal that is written cell by cell, so that an interrupted run can be gone on with (--resume).
+A run is a folder, results/<UTC time>, with its tables as Parquet and CSV, a manifest that says
+how it came about, and a journal that is written cell by cell, so that an interrupted run can be
+gone on with (--resume).
 
 Exit codes:
   0    done, also with a row that says crashed or timeout, and when a reader closes the pipe

@@ -42,9 +42,11 @@ pub trait Watch {
 /// Somebody who may look at each call as well. A driver is compiled for each type of meter, so what one
 /// does not look at costs nothing.
 pub trait Meter: Watch {
-    /// Payloads are made before the first operation and moved from there. Otherwise each is made where it
-    /// is enqueued, and no memory is set aside for them.
-    const PREPARES: bool;
+    /// Whether payloads are made before the first operation and moved from there. Otherwise each is made
+    /// where it is enqueued, and no memory is set aside for them.
+    fn prepares(&self) -> bool {
+        false
+    }
 
     /// A call begins, or the handling of the next timer of a dispatch.
     fn open(&mut self) {}
@@ -76,44 +78,7 @@ pub struct QueueSize {
 pub struct Unmetered;
 
 impl Watch for Unmetered {}
-impl Meter for Unmetered {
-    const PREPARES: bool = false;
-}
-
-/// A meter that looks at segments and points alone, and is called through a pointer there: for what is
-/// not timed, so that one driver will do for several passes.
-pub struct Watched<'a>(pub &'a mut dyn Watch);
-
-impl Watch for Watched<'_> {
-    fn begin(&mut self) {
-        self.0.begin();
-    }
-    fn phase(&mut self, phase: u32) {
-        self.0.phase(phase);
-    }
-    fn enter(&mut self, kind: Kind) {
-        self.0.enter(kind);
-    }
-    fn leave(&mut self, kind: Kind, done: Tally) {
-        self.0.leave(kind, done);
-    }
-    fn sample(&mut self, point: Point, queue: QueueSize) {
-        self.0.sample(point, queue);
-    }
-    fn idle(&mut self, milliseconds: u64) {
-        self.0.idle(milliseconds);
-    }
-    fn purge(&mut self) {
-        self.0.purge();
-    }
-    fn end(&mut self) {
-        self.0.end();
-    }
-}
-
-impl Meter for Watched<'_> {
-    const PREPARES: bool = false;
-}
+impl Meter for Unmetered {}
 
 /// Asks `queue` everything that `stream` says, in order.
 ///
@@ -135,6 +100,7 @@ where
 /// # Panics
 ///
 /// As [`drive`].
+#[inline(never)]
 pub fn drive_with<Q, P, M>(
     stream: &Stream,
     recipe: P::Recipe,
@@ -146,7 +112,7 @@ where
     P: Payload,
     M: Meter,
 {
-    let mut run = Run::<Q, P>::set_aside::<M>(stream, recipe);
+    let mut run = Run::<Q, P>::set_aside(stream, recipe, meter.prepares());
     meter.begin();
     run.start(make());
     run.all(meter);

@@ -1,5 +1,6 @@
 //! The folder of a run: where it lies, what stands in it, and how it is found again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub struct Manifest {
     /// The revision of the source, when it lies in a clone.
     pub revision: Option<Revision>,
     /// Options of each allocator as read back from it by a worker.
-    pub allocators: Vec<(String, Vec<(String, String)>)>,
+    pub allocators: BTreeMap<String, BTreeMap<String, String>>,
     /// Which cells there are.
     pub plan: Plan,
 }
@@ -63,7 +64,7 @@ impl Manifest {
             machine: Machine::here(),
             build: Build::this(),
             revision: Revision::here(),
-            allocators: Vec::new(),
+            allocators: BTreeMap::new(),
             plan,
         }
     }

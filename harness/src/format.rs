@@ -7,13 +7,20 @@ pub fn numbers(column: &[Option<f64>]) -> Vec<String> {
     column.iter().map(|number| number.map_or_else(|| "-".into(), |number| fixed(number, decimals))).collect()
 }
 
-/// The decimals with which every number of a column shows at least two digits.
+/// A column of counts: whole numbers, also where a median lies between two.
+pub fn whole(column: &[Option<f64>]) -> Vec<String> {
+    column.iter().map(|number| number.map_or_else(|| "-".into(), |number| fixed(number, 0))).collect()
+}
+
+/// The decimals with which no number of a column is rounded to nothing, and a small one shows two digits.
 pub fn decimals(column: &[Option<f64>]) -> usize {
     let magnitudes = column.iter().flatten().map(|number| number.abs()).filter(|number| *number > 0.0);
     let smallest = magnitudes.fold(f64::INFINITY, f64::min);
     match smallest {
-        100.0.. => 0,
-        _ => (1.0 - smallest.log10().floor()).clamp(0.0, 6.0) as usize,
+        10.0.. => 0,
+        1.0.. => 1,
+        0.01.. => 2,
+        _ => (-smallest.log10().floor()).min(9.0) as usize,
     }
 }
 
@@ -63,7 +70,7 @@ mod tests {
     #[test]
     fn a_column_has_one_notation_and_small_values_are_not_rounded_away() {
         assert_eq!(numbers(&[Some(1e4), Some(1e9), None]), ["10,000", "1,000,000,000", "-"]);
-        assert_eq!(numbers(&[Some(0.004), Some(12.0)]), ["0.0040", "12.0000"]);
+        assert_eq!(numbers(&[Some(0.004), Some(12.0)]), ["0.004", "12.000"]);
         assert_eq!(numbers(&[Some(0.0), Some(0.0)]), ["0", "0"]);
         assert_eq!(numbers(&[Some(45.31), Some(250.0)]), ["45", "250"]);
         assert_eq!(numbers(&[Some(4.531), Some(250.0)]), ["4.5", "250.0"]);

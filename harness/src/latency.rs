@@ -36,7 +36,7 @@ pub struct OperationTimes {
     pub quantiles_ns: [Option<u64>; 3],
     /// The slowest call in nanoseconds.
     pub max_ns: u64,
-    /// From, to (both within) and calls: three significant digits.
+    /// From, to (both within) and calls: two significant digits, which is enough for a curve.
     pub histogram: Vec<[u64; 3]>,
 }
 
@@ -140,7 +140,7 @@ pub fn nearest_rank(sorted: &[u64], q: f64) -> u64 {
 fn histogram(sorted: &[u64]) -> Vec<[u64; 3]> {
     // The bounds are good for all of u64, so neither can fail.
     let mut histogram =
-        Histogram::<u64>::new_with_bounds(1, 1 << 48, 3).expect("bounds and digits are valid");
+        Histogram::<u64>::new_with_bounds(1, 1 << 48, 2).expect("bounds and digits are valid");
     for &time in sorted {
         histogram.saturating_record(time);
     }

@@ -8,9 +8,75 @@ pub mod time;
 
 use std::collections::HashSet;
 
-use crate::drive::Tally;
+use self::latency::Latency;
+use crate::drive::{Meter, QueueSize, Tally, Watch};
 use crate::spec::Operation;
-use crate::stream::{Kind, Stream};
+use crate::stream::{Kind, Point, Stream};
+
+/// The meter of every pass but `time`, so that one driver is compiled for all of them. Before it reads the
+/// clock it looks which of the two it is, which is a fraction of what a reading costs.
+pub(crate) enum Look<'a> {
+    /// At each call.
+    AtCalls(&'a mut Latency),
+    /// At segments and points.
+    AtSegments(&'a mut dyn Watch),
+}
+
+impl Look<'_> {
+    fn watch(&mut self) -> &mut dyn Watch {
+        match self {
+            Self::AtCalls(latency) => *latency,
+            Self::AtSegments(watch) => *watch,
+        }
+    }
+}
+
+impl Watch for Look<'_> {
+    fn begin(&mut self) {
+        self.watch().begin();
+    }
+    fn phase(&mut self, phase: u32) {
+        self.watch().phase(phase);
+    }
+    fn enter(&mut self, kind: Kind) {
+        self.watch().enter(kind);
+    }
+    fn leave(&mut self, kind: Kind, done: Tally) {
+        self.watch().leave(kind, done);
+    }
+    fn sample(&mut self, point: Point, queue: QueueSize) {
+        self.watch().sample(point, queue);
+    }
+    fn idle(&mut self, milliseconds: u64) {
+        self.watch().idle(milliseconds);
+    }
+    fn purge(&mut self) {
+        self.watch().purge();
+    }
+    fn end(&mut self) {
+        self.watch().end();
+    }
+}
+
+impl Meter for Look<'_> {
+    fn prepares(&self) -> bool {
+        matches!(self, Self::AtCalls(_))
+    }
+
+    #[inline]
+    fn open(&mut self) {
+        if let Self::AtCalls(latency) = self {
+            latency.open();
+        }
+    }
+
+    #[inline]
+    fn close(&mut self, kind: Kind) {
+        if let Self::AtCalls(latency) = self {
+            latency.close(kind);
+        }
+    }
+}
 
 /// Sums for each phase and kind of operation. All of it is there before the first operation, so adding
 /// to it is an index and an addition.

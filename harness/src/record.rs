@@ -219,6 +219,8 @@ row! {
         switches_voluntary: Option<u64>,
         /// Context switches of a phase that it did not ask for
         switches_involuntary: Option<u64>,
+        /// Calls that were timed singly; of a dispatch, each timer is a call (`latency`)
+        latency_calls: Option<u64>,
         /// Median of single calls in nanoseconds, nearest rank (`latency`)
         latency_ns_p50: Option<f64>,
         /// 99th percentile; null with fewer than 1,000 calls

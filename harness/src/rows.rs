@@ -120,7 +120,7 @@ impl Rows<'_> {
         Some(Measurement {
             scope: "clock".into(),
             operation: Some("empty_loop".into()),
-            calls: Some(samples as u64),
+            latency_calls: Some(samples as u64),
             clock_ns_per_tick: Some(clock.tick_ns),
             latency_ns_p50: Some(p50),
             latency_ns_p99: Some(p99),
@@ -150,11 +150,11 @@ impl Rows<'_> {
     fn operations(&self, report: &Report) -> Vec<Measurement> {
         let calls = self.entry.calls.as_ref();
         let times = |operation: &Operation| {
-            let operations = calls.into_iter().flat_map(|calls| &calls.operations);
+            let mut operations = calls.into_iter().flat_map(|calls| &calls.operations);
             let same = |times: &&OperationTimes| {
                 (times.phase, times.kind) == (operation.phase, operation.kind as u8)
             };
-            operations.filter(same).cloned().next()
+            operations.find(same).cloned()
         };
         report.operations.iter().map(|operation| self.operation(operation, times(operation))).collect()
     }
@@ -186,6 +186,7 @@ impl Rows<'_> {
             latency_ns_p50: p50,
             latency_ns_p99: p99,
             latency_ns_p999: p999,
+            latency_calls: Some(times.calls),
             latency_ns_max: Some(times.max_ns as f64),
             latency_calls_switched: Some(times.switched),
             ..row

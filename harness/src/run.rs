@@ -93,6 +93,8 @@ struct Working<'a> {
     run: Run<'a>,
     streams: TempDir,
     written: Mutex<Written>,
+    /// Hashes of the streams that finished cells had, by workload, size and seed.
+    hashes: BTreeMap<(usize, u64, u64), String>,
     /// Of each replay, by workload and the tick that a structure rounds to.
     reproduced: BTreeMap<(usize, u64), [u64; 2]>,
 }
@@ -131,12 +133,24 @@ impl<'a> Working<'a> {
     fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Result<Self, Error> {
         let mut entries = std::mem::take(&mut run.finished);
         entries.retain(|entry| entry.status != Status::Interrupted);
-        let slow_ones: HashSet<u32> =
-            entries.iter().filter(|entry| entry.status == Status::Timeout).map(|entry| entry.cell).collect();
-        let cells = run.plan.groups().into_iter().flat_map(|group| group.cells);
-        let given_up = cells.filter(|cell| slow_ones.contains(&cell.index)).map(|cell| slow(&cell)).collect();
+        let cells: Vec<Cell> = run.plan.groups().into_iter().flat_map(|group| group.cells).collect();
+        let mut given_up = HashSet::new();
+        let mut hashes = BTreeMap::new();
+        for entry in &entries {
+            let Some(cell) = cells.get(entry.cell as usize) else { continue };
+            if entry.status == Status::Timeout {
+                given_up.insert(slow(cell));
+            }
+            hashes.insert((cell.workload, cell.size, cell.seed), entry.stream_hash.clone());
+        }
         let reproduced = reproduced(&run)?;
-        Ok(Self { run, streams, written: Mutex::new(Written { journal, entries, given_up }), reproduced })
+        Ok(Self {
+            run,
+            streams,
+            written: Mutex::new(Written { journal, entries, given_up }),
+            hashes,
+            reproduced,
+        })
     }
 
     fn is_finished(&self, cell: &Cell) -> bool {
@@ -176,17 +190,19 @@ impl<'a> Working<'a> {
 
     fn prepare(&self, group: &Group) -> Result<Prepared, Error> {
         let stream = stream(&self.run.workloads[group.workload], group.size, group.seed)?;
+        let hash = format!("{:016x}", stream.hash());
+        let earlier = self.hashes.get(&(group.workload, group.size, group.seed));
+        if earlier.is_some_and(|earlier| *earlier != hash) {
+            let name = &self.run.plan.workloads[group.workload].name;
+            return Err(Error::failed(format!("{name} is not what it was when this run was started"))
+                .mend("its file or the harness has changed since: start a new run"));
+        }
         let path = self.streams.path().join(group.cells[0].index.to_string());
         stream.write(&path).map_err(|error| Error::failed(error.to_string()))?;
         let has_ids = group.cells[0].payload.has_id();
         let ticks: HashSet<u64> = group.cells.iter().map(|cell| cell.structure.tick()).collect();
         let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::truth(&stream, has_ids, tick)));
-        Ok(Prepared {
-            hash: format!("{:016x}", stream.hash()),
-            outcomes: outcomes.collect(),
-            phases: stream.header.phases,
-            path,
-        })
+        Ok(Prepared { hash, outcomes: outcomes.collect(), phases: stream.header.phases, path })
     }
 
     fn group(&self, group: &Group, prepared: &Prepared) -> Result<(), Error> {

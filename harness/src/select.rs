@@ -81,8 +81,10 @@ pub fn tokens(selector: &str) -> Vec<String> {
     tokens
 }
 
+type Pairs = Vec<(String, String)>;
+
 /// `name:key=value,...` into name and pairs. `peer:x` has no `=`, so it is a name as a whole.
-fn split_name(token: &str) -> Result<(&str, Vec<(String, String)>), Error> {
+fn split_name(token: &str) -> Result<(&str, Pairs), Error> {
     let Some(equals) = token.find('=') else { return Ok((token, Vec::new())) };
     let Some(colon) = token[..equals].rfind(':') else {
         let what = format!("`{token}` is a parameter without a structure before it");

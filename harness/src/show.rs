@@ -2,7 +2,7 @@
 //! row a structure, and the same columns whether there is one or ten of them.
 
 use crate::folder::Manifest;
-use crate::format::{fixed, memory_unit, numbers};
+use crate::format::{decimals, fixed, memory_unit, numbers, whole};
 use crate::grid::Grid;
 use crate::latency::{QUANTILES, calls_needed};
 use crate::record::{Measurement, Memory};
@@ -65,6 +65,7 @@ impl Line<'_> {
     }
 }
 
+/// Time of each operation: on average from the pass that reads no clock within a segment, and of single calls.
 fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
     let operations = summary.operations();
     let lines = operations
@@ -85,10 +86,8 @@ fn time(summary: &Summary<'_>, manifest: &Manifest) -> Grid {
         "structure",
         with_loop(lines.iter().map(|line| line.of.name.clone()).collect(), "(clock alone)"),
     );
-    let calls: Vec<_> =
-        lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64))).collect();
-    let empty = summary.structures.first().and_then(|of| of.clock(|own| own.calls.map(|calls| calls as f64)));
-    grid.column("calls", medians(&with(calls, empty)));
+    let calls = lines.iter().map(|line| line.figure(|own| own.calls.map(|calls| calls as f64)));
+    grid.column("calls", whole_medians(&with(calls.collect(), None)));
     if lines.iter().any(|line| line.figure(|own| own.time_ns_per_call).is_some()) {
         mean_columns(&mut grid, &lines);
     }
@@ -133,6 +132,9 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
     let empty = |column: Column| {
         Figure::of(summary.structures.iter().filter_map(|of| of.clock(column)).map(|f| f.median))
     };
+    let calls: Column = |own| own.latency_calls.map(|calls| calls as f64);
+    let figures = with(lines.iter().map(|line| line.figure(calls)).collect(), empty(calls));
+    grid.column("one call\ncalls", whole_medians(&figures));
     let floor = empty(columns[0].1).map_or(0.0, |figure| 2.0 * figure.median);
     for (i, (name, column)) in columns.into_iter().enumerate() {
         let figures = with(lines.iter().map(|line| line.figure(column)).collect(), empty(column));
@@ -146,29 +148,29 @@ fn quantile_columns(grid: &mut Grid, lines: &[Line<'_>], summary: &Summary<'_>) 
                 _ => {}
             }
         }
-        grid.column(&format!("single call\n{name}"), texts);
+        grid.column(&format!("one call\n{name}"), texts);
     }
     let slowest = with(lines.iter().map(|line| line.figure(columns[3].1)).collect(), empty(columns[3].1));
-    grid.column(
-        "single call\nslowest",
-        numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()),
-    );
+    grid.column("one call\nslowest", numbers(&slowest.iter().map(|f| f.map(|f| f.max)).collect::<Vec<_>>()));
 }
 
 fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<String> {
     let blocks = summary.blocks();
+    let noun = if blocks == 1 { "block" } else { "blocks" };
     let mut notes = vec![format!(
-        "{blocks} blocks, each a process of its own: medians over them, and min..max. A take, a dispatch or a requeue handles many timers in one call."
+        "{blocks} {noun}, each cell a process of its own: medians over them, and min..max. Per timer: for each timer that the calls handled."
     )];
     let shown = |mark: &str| grid.rows.iter().flatten().any(|text| text.starts_with(mark));
     if grid.headings.iter().any(|heading| heading.contains("p50")) {
         notes.push(
-            "p50 to max are of single calls, the clock's own cost (empty loop) included; `slowest` is the slowest of all blocks."
+            "One call: each timed singly, the clock's own cost (empty loop) included; of a dispatch each timer counts as a call. `slowest` is the slowest of all blocks."
                 .into(),
         );
     }
     if shown("~") {
-        notes.push("~ is under twice the empty loop: the clock is too coarse for this call, go by the time per call.".into());
+        notes.push(
+            "~ is under twice the empty loop: mostly the clock itself; go by the time per timer.".into(),
+        );
     }
     if shown("n<") {
         notes.push("n<... is a quantile that needs more calls than there were.".into());
@@ -179,6 +181,10 @@ fn time_notes(summary: &Summary<'_>, manifest: &Manifest, grid: &Grid) -> Vec<St
 
 fn medians(figures: &[Option<Figure>]) -> Vec<String> {
     numbers(&figures.iter().map(|figure| figure.map(|figure| figure.median)).collect::<Vec<_>>())
+}
+
+fn whole_medians(figures: &[Option<Figure>]) -> Vec<String> {
+    whole(&figures.iter().map(|figure| figure.map(|figure| figure.median)).collect::<Vec<_>>())
 }
 
 fn ranges(figures: &[Option<Figure>]) -> Vec<String> {
@@ -242,7 +248,10 @@ impl<'a> Rows<'a> {
         let all: Vec<_> = columns.iter().flat_map(|(_, figures)| figures.clone()).collect();
         let (unit, bytes) = memory_unit(&all);
         let scaled: Vec<_> = all.iter().map(|figure| figure.map(|figure| figure / bytes)).collect();
-        let mut texts = scaled.chunks(self.structures.len().max(1)).map(numbers);
+        let decimals = decimals(&scaled).max(usize::from(unit != "B"));
+        let text = |figure: &Option<f64>| figure.map_or_else(|| "-".into(), |figure| fixed(figure, decimals));
+        let columns_of = scaled.chunks(self.structures.len().max(1));
+        let mut texts = columns_of.map(|figures| figures.iter().map(text).collect());
         for (heading, _) in columns {
             self.grid.column(&format!("{heading}, {unit}"), texts.next().unwrap_or_default());
         }
@@ -330,14 +339,14 @@ fn rounds(summary: &Summary<'_>) -> Grid {
     ];
     for (name, column) in columns {
         let figures = rows.figures(|of| count(of, column));
-        rows.grid.column(name, numbers(&figures));
+        rows.grid.column(name, whole(&figures));
     }
     let checks = rows.structures.iter().map(|of| of.words(|row| row.key.check.clone()).join(", ")).collect();
     rows.grid.column("answers\nchecked as", checks);
     let expiries = rows.figures(|of| count(of, |own| own.replay_expiries));
     if expiries.iter().any(Option::is_some) {
         let reproduced = rows.figures(|of| count(of, |own| own.replay_reproduced));
-        let both = numbers(&reproduced).into_iter().zip(numbers(&expiries));
+        let both = whole(&reproduced).into_iter().zip(whole(&expiries));
         let texts = both.map(|(reproduced, of)| format!("{reproduced} of {of}")).collect();
         rows.grid.column("recorded expiries\nreproduced", texts);
     }

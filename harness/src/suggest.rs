@@ -6,11 +6,12 @@
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     let allowed = name.chars().count().div_ceil(3);
-    let near =
-        |candidate: &'a str| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate);
-    let (distance, candidate) = candidates.into_iter().map(near).min()?;
-    let extends = candidate.starts_with(&name) && name.len() > 2;
-    (distance <= allowed || extends).then_some(candidate)
+    let near = |candidate: &'a str| {
+        let distance = strsim::damerau_levenshtein(&name, &candidate.to_lowercase());
+        let extends = candidate.starts_with(&name) && name.len() > 2;
+        (distance <= allowed || extends).then_some((distance, candidate))
+    };
+    candidates.into_iter().filter_map(near).min().map(|(_, candidate)| candidate)
 }
 
 /// `; did you mean ...?` for the nearest candidate, or nothing.

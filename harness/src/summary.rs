@@ -3,8 +3,10 @@
 use itertools::Itertools;
 
 use crate::format::median;
-use crate::record::{Keyed, Measurement, Memory};
+use crate::plan::Plan;
+use crate::record::{Key, Keyed, Measurement, Memory};
 use crate::rows::Tables;
+use crate::select::Structure;
 
 /// A figure over blocks or repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +52,11 @@ pub struct Of<'a> {
 }
 
 /// Parts the rows of a run by workload and size, and within that by structure.
-pub fn summaries(tables: &Tables) -> Vec<Summary<'_>> {
+pub fn summaries<'a>(tables: &'a Tables, plan: &Plan) -> Vec<Summary<'a>> {
     let place = |row: &Keyed<Measurement>| (row.key.workload.clone(), row.key.size);
     let places: Vec<_> = tables.measurements.iter().map(place).unique().collect();
     let summary = |(workload, size): &(String, u64)| {
-        let here = |key: &crate::record::Key| key.workload == *workload && key.size == *size;
+        let here = |key: &Key| key.workload == *workload && key.size == *size;
         let rows: Vec<_> = tables.measurements.iter().filter(|row| here(&row.key)).collect();
         let memory: Vec<_> = tables.memory.iter().filter(|row| here(&row.key)).collect();
         let first = &rows.first()?.key;
@@ -62,26 +64,27 @@ pub fn summaries(tables: &Tables) -> Vec<Summary<'_>> {
             workload: &first.workload,
             size: *size,
             payload: &first.payload,
-            structures: structures(&rows, &memory),
+            structures: plan
+                .structures
+                .iter()
+                .filter_map(|structure| of(structure, &rows, &memory))
+                .collect(),
         })
     };
     places.iter().filter_map(summary).collect()
 }
 
-fn structures<'a>(rows: &[&'a Keyed<Measurement>], memory: &[&'a Keyed<Memory>]) -> Vec<Of<'a>> {
-    let name = |key: &crate::record::Key| match key.parameters.as_str() {
-        "" => key.structure.clone(),
-        parameters => format!("{}:{parameters}", key.structure),
-    };
-    // Blocks run in a drawn order; the untimed passes and the first cells keep the order of the command.
-    let names = rows.iter().sorted_by_key(|row| (row.key.block > 1, row.key.block, row.key.position));
-    let names: Vec<String> = names.map(|row| name(&row.key)).unique().collect();
-    let of = |wanted: &String| Of {
-        name: wanted.clone(),
-        measurements: rows.iter().copied().filter(|row| name(&row.key) == *wanted).collect(),
-        memory: memory.iter().copied().filter(|row| name(&row.key) == *wanted).collect(),
-    };
-    names.iter().map(of).collect()
+/// The rows of one structure, if it has any.
+fn of<'a>(
+    structure: &Structure,
+    rows: &[&'a Keyed<Measurement>],
+    memory: &[&'a Keyed<Memory>],
+) -> Option<Of<'a>> {
+    let parameters = structure.parameter_text();
+    let own = |key: &Key| key.structure == structure.name && key.parameters == parameters;
+    let measurements: Vec<_> = rows.iter().copied().filter(|row| own(&row.key)).collect();
+    let memory = memory.iter().copied().filter(|row| own(&row.key)).collect();
+    (!measurements.is_empty()).then(|| Of { name: structure.to_string(), measurements, memory })
 }
 
 /// A phase and an operation.

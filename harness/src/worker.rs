@@ -19,7 +19,8 @@ use thiserror::Error;
 
 use crate::allocator;
 use crate::clock::Clock;
-use crate::drive::{Meter, Watch, Watched, drive_with};
+use crate::drive::{Meter, drive_with};
+use crate::measure::Look;
 use crate::measure::count::Count;
 use crate::measure::heap::Heap;
 use crate::measure::latency::Latency;
@@ -192,14 +193,14 @@ impl Cell<'_> {
     fn latency(&self, report: &mut Report) -> Result<(), WorkerError> {
         let path = self.writable(self.spec.samples.as_deref())?;
         let mut meter = Latency::new(Clock::new(self.spec.clock), &self.stream);
-        report.outcome = self.drive(&mut meter)?;
+        report.outcome = self.drive(&mut Look::AtCalls(&mut meter))?;
         meter.report(&self.stream, path, report).map_err(|error| file(path, error))
     }
 
     fn resident(&self, report: &mut Report) -> Result<(), WorkerError> {
         let opened = Resident::new(&self.stream);
         let mut meter = opened.map_err(|error| file(Path::new("/proc/self/status"), error))?;
-        report.outcome = self.watch(&mut meter)?;
+        report.outcome = self.drive(&mut Look::AtSegments(&mut meter))?;
         meter.report(&self.stream, report);
         Ok(())
     }
@@ -207,7 +208,7 @@ impl Cell<'_> {
     fn heap(&self, report: &mut Report) -> Result<(), WorkerError> {
         let path = self.writable(self.spec.profile.as_deref())?;
         let mut meter = Heap::new(&self.stream, path.to_owned());
-        report.outcome = self.watch(&mut meter)?;
+        report.outcome = self.drive(&mut Look::AtSegments(&mut meter))?;
         meter.report(&self.stream, report);
         profile_written(path)
     }
@@ -217,15 +218,11 @@ impl Cell<'_> {
     fn count(&self, report: &mut Report) -> Result<(), WorkerError> {
         let mut meter = Count::new(&self.stream);
         let recipe = if self.spec.payload.has_id() { 8 } else { 0 };
-        let work = OnQueue::<Boxed, _> { cell: self, recipe, meter: &mut Watched(&mut meter) };
+        let work = OnQueue::<Boxed, _> { cell: self, recipe, meter: &mut Look::AtSegments(&mut meter) };
         let done = registry::visit_probed::<Boxed, Counting, _>(&self.spec.structure, &self.params, work);
         report.outcome = self.parameters(done)?;
         meter.report(&self.stream, report);
         Ok(())
-    }
-
-    fn watch(&self, watch: &mut dyn Watch) -> Result<Outcome, WorkerError> {
-        self.drive(&mut Watched(watch))
     }
 
     fn drive<M: Meter>(&self, meter: &mut M) -> Result<Outcome, WorkerError> {

@@ -128,6 +128,7 @@ impl Slots {
     /// [`forget_gone`](Self::forget_gone).
     pub(crate) fn compact(&mut self, arrival_in: impl Fn(Slot) -> Option<u64>) -> Vec<(Slot, Slot)> {
         self.collect();
+        self.returned.slots.lock().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
         self.free.sort_unstable_by(|a, b| b.cmp(a));
         let (mut moves, mut highest_free) = (Vec::new(), 0);
         while self.issued > 0 {

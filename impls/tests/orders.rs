@@ -259,3 +259,12 @@ fn a_structure_that_keeps_nothing_fails_under_every_promise() {
     fails::<Null>(TIES, "len");
     fails::<Null>(LATE, "len");
 }
+
+/// A suite that never got to a case has not proven it.
+#[test]
+fn a_run_that_did_not_reach_everything_fails() {
+    let one = Options { first: 1, seeds: 1 };
+    let outcome = conformance::examine::<Keyed<_, Exact>>(&Params::default(), EXACT, one);
+    let failure = outcome.expect_err("one seed does not reach everything").to_string();
+    assert!(failure.contains("never reached"), "it failed for another reason:\n{failure}");
+}

@@ -81,11 +81,20 @@ impl Stopwatch {
         let mut ticks = 0;
         for _ in 0..iterations {
             let ready = before();
-            let opened = self.clock.read();
+            let opened = self.read();
             let done = call(ready);
-            ticks += self.clock.read() - opened;
+            ticks += self.read() - opened;
             after(done);
         }
+        self.duration(ticks, iterations)
+    }
+
+    pub fn read(&self) -> u64 {
+        self.clock.read()
+    }
+
+    /// So many ticks in so many pairs of readings, without what the pairs cost.
+    pub fn duration(&self, ticks: u64, iterations: u64) -> Duration {
         let ns = ticks as f64 * self.clock.tick_ns() - iterations as f64 * self.empty_ns;
         // criterion divides by what it is given.
         Duration::from_nanos(ns.max(1.0) as u64)

@@ -1,5 +1,6 @@
 //! Measures: checks all that was asked, plans, carries the plan out, writes the tables and prints them.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,10 @@ fn of_workload(error: &workload::WorkloadError) -> Error {
 }
 
 fn plan(args: &RunArgs, workloads: &[Workload]) -> Result<Plan, Error> {
+    if !args.n.is_empty() && workloads.iter().all(|workload| workload.replay().is_some()) {
+        return Err(Error::usage("--n has nothing to set: a replay has the size of its trace")
+            .mend("leave --n away, or name a workload that is made"));
+    }
     let asked = args.payload.as_deref().map(payload).transpose()?;
     let planned = workloads.iter().map(|workload| planned(workload, &args.n, asked));
     let mut passes = args.measure.clone();
@@ -248,7 +253,8 @@ impl Started {
                 quoted(&shown.to_string())
             )));
         }
-        let next = next(&self.manifest.plan);
+        let recorded = self.workloads[0].replay().is_some();
+        let next = next(&self.manifest.plan, recorded);
         say(Some(format!("next:  {}\n       {}", next[0], next[1])));
         Ok(())
     }
@@ -276,24 +282,20 @@ pub(super) fn own_executable() -> Result<PathBuf, Error> {
 }
 
 /// What each allocator said of itself, once.
-fn allocators(plan: &Plan, entries: &[Entry]) -> Vec<(String, Vec<(String, String)>)> {
+fn allocators(plan: &Plan, entries: &[Entry]) -> BTreeMap<String, BTreeMap<String, String>> {
     let cells: Vec<_> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
-    let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
-    for entry in entries {
-        let (Some(report), Some(cell)) = (&entry.report, cells.get(entry.cell as usize)) else { continue };
-        let name = crate::record::word(&cell.allocator);
-        if found.iter().all(|(known, _)| *known != name) {
-            found.push((name, report.allocator.clone()));
-        }
-    }
-    found
+    let told = |entry: &Entry| {
+        let facts = entry.report.as_ref()?.allocator.iter().cloned();
+        Some((crate::record::word(&cells.get(entry.cell as usize)?.allocator), facts.collect()))
+    };
+    entries.iter().filter_map(told).collect()
 }
 
 /// The result as it goes to standard output.
 fn result(tables: &Tables, manifest: &Manifest, format: Format) -> Result<String, Error> {
     match format {
         Format::Table | Format::Md => {
-            let grids = summaries(tables)
+            let grids = summaries(tables, &manifest.plan)
                 .iter()
                 .flat_map(|summary| show::grids(summary, manifest))
                 .collect::<Vec<_>>();
@@ -364,10 +366,12 @@ fn quoted(word: &str) -> String {
 }
 
 /// Two commands to try next.
-fn next(plan: &Plan) -> [String; 2] {
+fn next(plan: &Plan, recorded: bool) -> [String; 2] {
     let (us, workload) = (us(), quoted(&plan.workloads[0].name));
     let first = plan.structures.first().map_or_else(String::new, ToString::to_string);
-    let growth = format!("{us} --impl {} --workload {workload} --n 1k,10k,100k --quick", quoted(&first));
+    // A trace has one size; what the structure does with it is the next question.
+    let more = if recorded { "--measure count" } else { "--n 1k,10k,100k --quick" };
+    let growth = format!("{us} --impl {} --workload {workload} {more}", quoted(&first));
     match plan.structures.len() {
         1 => [format!("{us} --impl five --workload {workload} --quick"), growth],
         _ => [growth, format!("{us} list workloads --long")],

@@ -36,6 +36,7 @@ struct Out<B> {
 /// Where payloads come from.
 struct Payloads<P: Payload> {
     recipe: P::Recipe,
+    prepared: bool,
     /// One for each `Enqueue`, in order.
     enqueued: std::vec::IntoIter<P>,
     /// One for each `Rearm`, in order. What is not needed stays, and is dropped in the end.
@@ -45,19 +46,19 @@ struct Payloads<P: Payload> {
 }
 
 impl<P: Payload> Payloads<P> {
-    fn set_aside<M: Meter>(stream: &Stream, recipe: P::Recipe) -> Self {
+    fn set_aside(stream: &Stream, recipe: P::Recipe, prepared: bool) -> Self {
         let made = |kind| {
-            let ops = stream.ops.iter().filter(move |op| M::PREPARES && op.kind == kind as u8);
+            let ops = stream.ops.iter().filter(move |op| prepared && op.kind == kind as u8);
             ops.map(move |op| P::make(recipe, op.id))
         };
         let enqueued: Vec<P> = made(Kind::Enqueue).collect();
         let rearmed = made(Kind::Rearm).map(Some).collect();
-        Self { recipe, enqueued: enqueued.into_iter(), rearmed, rearm: 0 }
+        Self { recipe, prepared, enqueued: enqueued.into_iter(), rearmed, rearm: 0 }
     }
 
     #[inline]
-    fn enqueued<M: Meter>(&mut self, op: &Op) -> P {
-        match M::PREPARES {
+    fn enqueued(&mut self, op: &Op) -> P {
+        match self.prepared {
             true => self.enqueued.next().expect("one was made for each enqueue"),
             false => P::make(self.recipe, op.id),
         }
@@ -65,8 +66,8 @@ impl<P: Payload> Payloads<P> {
 
     /// For a timer that was not found.
     #[inline]
-    fn rearmed<M: Meter>(&mut self, op: &Op) -> P {
-        match M::PREPARES {
+    fn rearmed(&mut self, op: &Op) -> P {
+        match self.prepared {
             true => self.rearmed[self.rearm].take().expect("one was made for each rearm"),
             false => P::make(self.recipe, op.id),
         }
@@ -86,14 +87,14 @@ fn written<T>(count: usize, value: impl FnMut() -> T) -> Vec<T> {
 }
 
 impl<'a, Q: TimerQueue<P>, P: Payload> Run<'a, Q, P> {
-    pub(super) fn set_aside<M: Meter>(stream: &'a Stream, recipe: P::Recipe) -> Self {
+    pub(super) fn set_aside(stream: &'a Stream, recipe: P::Recipe, prepared: bool) -> Self {
         let handles = if stream.header.handles { stream.header.timers as usize } else { 0 };
         Self {
             stream,
             queue: None,
             handles: written(handles, || None),
             out: written(usize::from(stream.header.batches), || None),
-            payloads: Payloads::set_aside::<M>(stream, recipe),
+            payloads: Payloads::set_aside(stream, recipe, prepared),
             outcome: Outcome::default(),
             dispatched: Dispatched::default(),
         }
@@ -176,13 +177,15 @@ impl<'a, Q: TimerQueue<P>, P: Payload> Run<'a, Q, P> {
     }
 }
 
-/// The loops. Each opens and closes exactly the call that it is about.
+/// The loops. Each opens and closes exactly the call that it is about. Each stays a function of its own: for
+/// the processor a call a segment is nothing, and for the compiler one function of everything is a lot.
 impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
+    #[inline(never)]
     fn enqueue<M: Meter, const KEEP: bool>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
         for op in leading(ops, Kind::Enqueue) {
-            let item = self.payloads.enqueued::<M>(op);
+            let item = self.payloads.enqueued(op);
             meter.open();
             let handle = queue.enqueue(op.at, item);
             meter.close(Kind::Enqueue);
@@ -195,6 +198,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: calls }
     }
 
+    #[inline(never)]
     fn take<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -216,6 +220,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn dispatch<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let mut done = Tally::default();
         for op in leading(ops, Kind::Dispatch) {
@@ -230,6 +235,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn requeue<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -246,6 +252,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn drop_batch<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let mut done = Tally::default();
         for op in leading(ops, Kind::DropBatch) {
@@ -260,6 +267,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn cancel<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -277,6 +285,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn rearm<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut done = Tally::default();
@@ -284,7 +293,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
             let handle = &mut self.handles[op.id as usize];
             meter.open();
             let moved = handle.and_then(|handle| queue.reschedule(handle, op.at));
-            let now = moved.unwrap_or_else(|| queue.enqueue(op.at, self.payloads.rearmed::<M>(op)));
+            let now = moved.unwrap_or_else(|| queue.enqueue(op.at, self.payloads.rearmed(op)));
             meter.close(Kind::Rearm);
             *handle = Some(now);
             self.payloads.rearm += 1;
@@ -296,6 +305,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn get<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_ref().expect("the stream was checked");
         let mut done = Tally::default();
@@ -311,6 +321,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         done
     }
 
+    #[inline(never)]
     fn next_expiry<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
@@ -324,6 +335,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: 0 }
     }
 
+    #[inline(never)]
     fn shrink<M: Meter>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
@@ -336,6 +348,7 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         Tally { calls, timers: 0 }
     }
 
+    #[inline(never)]
     fn drop_queue<M: Meter>(&mut self, meter: &mut M) -> Tally {
         let queue = self.queue.take().expect("the stream was checked");
         self.outcome.left = queue.len() as u64;

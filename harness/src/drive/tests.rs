@@ -249,7 +249,9 @@ impl Watch for Notes {
 }
 
 impl Meter for Notes {
-    const PREPARES: bool = true;
+    fn prepares(&self) -> bool {
+        true
+    }
     fn open(&mut self) {
         assert!(!self.open, "two calls are open");
         self.open = true;

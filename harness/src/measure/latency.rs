@@ -11,7 +11,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 use super::Ledger;
 use crate::clock::Clock;
-use crate::drive::{Meter, Tally, Watch};
+use crate::drive::{Tally, Watch};
 use crate::spec::{ClockFigures, Report, Sample};
 use crate::stream::{Kind, Stream};
 
@@ -139,11 +139,10 @@ impl Watch for Latency {
     }
 }
 
-impl Meter for Latency {
-    const PREPARES: bool = true;
-
+impl Latency {
+    /// A call begins.
     #[inline]
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         self.opened = self.clock.read();
         // A switch between two calls is not to be put to the next one that is slow.
         if self.opened.saturating_sub(self.closed) > self.slow {
@@ -152,8 +151,9 @@ impl Meter for Latency {
         }
     }
 
+    /// The call that was opened last ends.
     #[inline]
-    fn close(&mut self, kind: Kind) {
+    pub(super) fn close(&mut self, kind: Kind) {
         self.closed = self.clock.read();
         let ticks = self.closed.saturating_sub(self.opened);
         let switched = ticks > self.slow && self.switched();

@@ -92,7 +92,9 @@ impl Watch for Time {
 }
 
 impl Meter for Time {
-    const PREPARES: bool = true;
+    fn prepares(&self) -> bool {
+        true
+    }
 }
 
 /// What whole phases cost.

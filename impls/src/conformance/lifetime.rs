@@ -118,7 +118,8 @@ pub fn counted<Q: TimerQueue<Counted>>(params: &Params) -> Result<(), Failure> {
 }
 
 fn counted_on(bench: &Bench<'_, Counted>) -> Result<(), Failure> {
-    let facts: [(&str, fn(Desk<'_>)); 12] = [
+    type Fact = (&'static str, fn(Desk<'_>));
+    let facts: [Fact; 12] = [
         ("cancel_releases_now", cancel_releases_now),
         ("advance_releases_now", advance_releases_now),
         ("a_dispatched_timer_is_released_as_the_batch_moves_past_it", process_releases_one_by_one),

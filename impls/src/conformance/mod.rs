@@ -60,7 +60,8 @@ impl Promise {
 pub struct Options {
     /// The first seed.
     pub first: u64,
-    /// How many seeds, each with every [`Profile`].
+    /// How many seeds, each with every [`Profile`]. With fewer than about thirty a run may not reach everything
+    /// that it must, and fails for that.
     pub seeds: u64,
 }
 

@@ -326,6 +326,9 @@ impl<T, P: Probe> Wheel<T, P> {
 
     /// Takes what is due from the ring, in order.
     fn take_overdue(&mut self, until: u64, limit: usize, timers: &mut Vec<Taken<T>>) {
+        if self.overdue.back().is_some_and(|last| self.unit(last.place.expiry) <= until) {
+            timers.reserve(limit.min(self.overdue.len() - self.stale));
+        }
         while timers.len() < limit
             && let Some(first) = self.overdue.front()
             && self.unit(first.place.expiry) <= until

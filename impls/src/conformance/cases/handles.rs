@@ -1,6 +1,6 @@
 //! Handles of queued, moved, cancelled, dispatched and foreign timers.
 
-use super::{A, ALL, B, Bench, C, D, cases, filled, gives, rest, shows};
+use super::{A, ALL, B, Bench, C, D, X, cases, filled, gives, rest, shows};
 use crate::conformance::quiet;
 use crate::queue::{Batch, Params, Requeued, Tick};
 
@@ -312,6 +312,8 @@ fn a_shrink_gives_back_the_room_of_a_burst(bench: &Bench<'_, u64>) {
     for item in 0..20_000 {
         queue.enqueue(item, item);
     }
+    let cancelled = queue.enqueue(0, X);
+    assert_eq!(queue.cancel(cancelled), Some(X));
     let full = queue.container_bytes();
     assert!(full >= 20_000 * size_of::<u64>(), "{full} bytes hold 20,000 timers");
     assert_eq!(gives(&mut queue, 19_989).len(), 19_990);
@@ -324,6 +326,6 @@ fn a_shrink_gives_back_the_room_of_a_burst(bench: &Bench<'_, u64>) {
 fn an_unknown_parameter_is_named(bench: &Bench<'_, u64>) {
     let mut params = Params::default();
     params.set("no-such-parameter", "1");
-    let error = bench.with(&params).err().expect("an unknown parameter is an error");
+    let error = bench.with(&params).expect_err("an unknown parameter is an error");
     assert_eq!(error.key, "no-such-parameter");
 }
