@@ -96,6 +96,7 @@ impl Levels {
     }
 
     /// All buckets that hold something, in order of time.
+    #[cfg(feature = "testing")]
     pub(super) fn occupied(&self) -> impl Iterator<Item = Spot> {
         (0..LEVELS as u32).flat_map(move |level| {
             let occupied = self.levels[level as usize].occupied;
