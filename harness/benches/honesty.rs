@@ -1,17 +1,18 @@
-//! The harness against criterion on the same operation: a queue is filled with 200,000 timers in order, and
-//! all of them are taken and dispatched.
+//! The harness against criterion on the same operations, round by round in a queue of 10,000 timers.
 //!
 //! ```text
-//! honesty/<structure>/<operation>/worker       what the `time` pass of a fresh worker says
-//! honesty/<structure>/<operation>/criterion    the same loop in this process, with free pages given back first
-//! honesty/driver/enqueue                       a queue that does nothing: what the driver costs an enqueue
-//! honesty/driver/segment                       the same for segments of a single call
+//! honesty/<structure>/dispatch/worker       enqueue 1,000, take them, dispatch all: what the `time` pass says
+//! honesty/<structure>/dispatch/criterion    the same round in criterion's own loop and by its own clock
+//! honesty/<structure>/put-back/worker       take 1,000, put all back: what the `time` pass says
+//! honesty/<structure>/put-back/criterion    the same round in criterion's own loop and by its own clock
+//! honesty/driver/enqueue                    a queue that does nothing: what the driver costs an enqueue
+//! honesty/driver/segment                    the same for segments of a single call
 //! ```
 //!
-//! The intervals of `worker` and `criterion` should overlap or lie within 10 %. Free pages are given back
-//! before each iteration, because a worker is fresh: its first touch of each page is part of what it measures.
+//! The intervals of `worker` and `criterion` should overlap or lie within 10 %. Each figure is for one round,
+//! in a steady state on both sides: the first touch of memory is left out, as criterion cannot have it.
 //!
-//! `cargo bench -p harness --profile dev --no-default-features --bench honesty`
+//! `cargo bench -p harness --profile dev --bench honesty`
 
 #![allow(missing_docs)]
 
@@ -25,8 +26,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use harness::allocator;
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use harness::clock::Clock;
 use harness::drive::drive;
 use harness::measure::time::Time;
@@ -36,70 +36,106 @@ use harness::stream::{Kind, Stream};
 use impls::queue::{Batch, Flow, TimerQueue, process};
 
 use null::Null;
-use support::{Bench, Timer, fill, for_each_structure, queue, timers};
+use support::{Bench, Timer, fill, for_each_structure, queue};
 use workers::{Cell, fill_and_drain};
 
 const TIMERS: u32 = 200_000;
+
+/// Timers that stay queued.
+const STANDING: u32 = 10_000;
+/// Timers of a round.
+const DUE: u32 = 1_000;
+/// Rounds before what is measured, and in it.
+const ROUNDS: [u32; 2] = [50, 200];
 
 struct Honesty;
 
 impl Bench for Honesty {
     fn run<Q: TimerQueue<Timer>>(&self, criterion: &mut Criterion, name: &str, make: fn() -> Q) {
         let mut group = criterion.benchmark_group(format!("honesty/{name}"));
-        group.sample_size(10).sampling_mode(SamplingMode::Flat);
-        group.throughput(Throughput::Elements(u64::from(TIMERS)));
-        let mut cell = Cell::new(name, Pass::Time, &fill_and_drain(TIMERS));
-        cell.spec.payload = PayloadKind::Inline(16);
-        for kind in [Kind::Enqueue, Kind::Take, Kind::Dispatch] {
-            let label = format!("{kind:?}").to_lowercase();
+        group.sample_size(20).sampling_mode(SamplingMode::Flat);
+        for (label, dispatches) in [("dispatch", true), ("put-back", false)] {
+            let mut cell = Cell::new(name, Pass::Time, &rounds(dispatches));
+            cell.spec.payload = PayloadKind::Inline(16);
             group.bench_function(format!("{label}/worker"), |bencher| {
-                bencher.iter_custom(|iterations| (0..iterations).map(|_| time(&cell.report(), kind)).sum());
+                bencher.iter_custom(|iterations| (0..iterations).map(|_| a_round(&cell.report())).sum());
             });
         }
-        group.bench_function("enqueue/criterion", |bencher| {
-            bencher.iter_batched(|| fresh(make), enqueue, BatchSize::PerIteration);
-        });
-        group.bench_function("take/criterion", |bencher| {
-            bencher.iter_batched(|| enqueue(fresh(make)), take, BatchSize::PerIteration);
-        });
+        let mut queue = make();
+        fill(&mut queue, (0..STANDING).map(timer).collect());
+        let mut next = STANDING;
         group.bench_function("dispatch/criterion", |bencher| {
-            bencher.iter_batched(|| take(enqueue(fresh(make))), dispatch, BatchSize::PerIteration);
+            bencher.iter(|| {
+                for (expiry, item) in (next..next + DUE).map(timer) {
+                    queue.enqueue(expiry, item);
+                }
+                next += DUE;
+                let mut batch = queue.take(u64::from(next - STANDING) - 1, usize::MAX);
+                dispatch(&mut batch);
+                queue.requeue(batch)
+            });
+        });
+        group.bench_function("put-back/criterion", |bencher| {
+            let (mut queue, now) = (make(), u64::from(DUE) - 1);
+            fill(&mut queue, (0..STANDING).map(timer).collect());
+            bencher.iter(|| {
+                let batch = queue.take(now, usize::MAX);
+                queue.requeue(batch)
+            });
         });
     }
 }
 
-/// What a report says an operation took, over both phases.
+/// A timer for each tick.
+fn timer(id: u32) -> (u64, Timer) {
+    (u64::from(id), Timer::make((), id))
+}
+
+/// The rounds as a stream, those that are measured in a phase of their own.
+fn rounds(dispatches: bool) -> Stream {
+    let op = workers::op;
+    let mut ops = vec![op(Kind::Phase, 0, 0, 0)];
+    ops.extend((0..STANDING).map(|id| op(Kind::Enqueue, u64::from(id), 0, id)));
+    let (mut next, mut begun) = (STANDING, 0);
+    for (phase, count) in ROUNDS.into_iter().enumerate() {
+        ops.push(op(Kind::Phase, 0, 0, phase as u32 + 1));
+        for _ in 0..count {
+            if dispatches {
+                ops.extend((next..next + DUE).map(|id| op(Kind::Enqueue, u64::from(id), 0, id)));
+                (next, begun) = (next + DUE, begun + DUE);
+                ops.push(op(Kind::Take, u64::from(begun) - 1, u64::MAX, 0));
+                ops.push(op(Kind::Dispatch, 0, u64::MAX, 0));
+            } else {
+                ops.push(op(Kind::Take, u64::from(DUE) - 1, u64::MAX, 0));
+            }
+            ops.push(op(Kind::Requeue, 0, 0, 0));
+        }
+    }
+    Stream { header: workers::header(next, &["fill", "warm", "rounds"]), ops }
+}
+
+/// What a report says a round took that was measured: all of its operations together.
+fn a_round(report: &Report) -> Duration {
+    let rows = report.operations.iter().filter(|row| row.phase == 2);
+    let ns: f64 = rows.filter_map(|row| row.time_ns).sum();
+    Duration::from_nanos((ns / f64::from(ROUNDS[1])) as u64)
+}
+
+/// What a report says an operation took, over all phases.
 fn time(report: &Report, kind: Kind) -> Duration {
     let rows = report.operations.iter().filter(|row| row.kind == kind);
     Duration::from_nanos(rows.filter_map(|row| row.time_ns).sum::<f64>() as u64)
 }
 
-fn fresh<Q>(make: fn() -> Q) -> (Q, Vec<(u64, Timer)>) {
-    let timers = timers(TIMERS);
-    allocator::purge();
-    (make(), timers)
-}
-
-fn enqueue<Q: TimerQueue<Timer>>((mut queue, timers): (Q, Vec<(u64, Timer)>)) -> Q {
-    fill(&mut queue, timers);
-    queue
-}
-
-fn take<Q: TimerQueue<Timer>>(mut queue: Q) -> (Q, Q::Batch) {
-    let batch = queue.take(u64::MAX, usize::MAX);
-    (queue, batch)
-}
-
-/// Queue and empty batch are dropped outside.
-fn dispatch<Q, B: Batch<Timer>>((queue, mut batch): (Q, B)) -> (Q, B) {
+/// Dispatches all of a batch, with what a handler of the workbench does: it lets nothing be left out.
+fn dispatch<B: Batch<Timer>>(batch: &mut B) {
     let clock = Shared::new(0);
     let handler = |expiry, item: &mut Timer| {
         black_box((expiry, item.id()));
         clock.set(clock.get() + 1);
         Ok::<_, Infallible>(Flow::Continue)
     };
-    process(&mut batch, || clock.get(), u64::MAX, handler);
-    (queue, batch)
+    process(batch, || clock.get(), u64::MAX, handler);
 }
 
 /// The driver with the meter of the `time` pass and a queue that does nothing.

@@ -89,6 +89,11 @@ impl Stopwatch {
         self.duration(ticks, iterations)
     }
 
+    /// So many ticks, with what the readings cost.
+    pub fn raw(&self, ticks: u64) -> Duration {
+        Duration::from_nanos((ticks as f64 * self.clock.tick_ns()) as u64)
+    }
+
     pub fn read(&self) -> u64 {
         self.clock.read()
     }
