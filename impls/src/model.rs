@@ -6,7 +6,9 @@
 use std::marker::PhantomData;
 
 use crate::probe::{NoProbe, Probe};
-use crate::queue::{Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue};
+use crate::queue::{
+    Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue,
+};
 
 /// See the module.
 #[derive(Debug)]

@@ -38,7 +38,9 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use crate::probe::{NoProbe, Probe};
-use crate::queue::{Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue};
+use crate::queue::{
+    Arrivals, Batch, ParamError, Params, Place, PlaceHandle, QueueId, Requeued, Tick, TimerQueue,
+};
 
 #[derive(Debug)]
 struct Timer<T> {

@@ -158,7 +158,11 @@ impl<T, P: Probe> TimerQueue<T> for StableHeap<T, P> {
         let place = self.arrivals.place(expiry);
         let sooner = place < self.heap[at].place;
         self.heap[at].place = place;
-        if sooner { self.sift_up(at) } else { self.sift_down(at) }
+        if sooner {
+            self.sift_up(at)
+        } else {
+            self.sift_down(at)
+        }
         Some(self.slots.handle(&self.arrivals, place, slot))
     }
 

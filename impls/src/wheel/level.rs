@@ -66,8 +66,16 @@ impl Levels {
         let bucket = &mut level.buckets[spot.index as usize];
         let result = change(bucket);
         let (bit, level_bit) = (1 << spot.index, 1 << spot.level);
-        if bucket.is_empty() { level.occupied &= !bit } else { level.occupied |= bit }
-        if level.occupied == 0 { self.occupied &= !level_bit } else { self.occupied |= level_bit }
+        if bucket.is_empty() {
+            level.occupied &= !bit
+        } else {
+            level.occupied |= bit
+        }
+        if level.occupied == 0 {
+            self.occupied &= !level_bit
+        } else {
+            self.occupied |= level_bit
+        }
         result
     }
 
@@ -92,7 +100,9 @@ impl Levels {
     /// timers belong further down now. O(levels).
     pub(super) fn reached(&self, clock: u64) -> Option<Spot> {
         let above = (1..LEVELS as u32).take_while(|level| clock.trailing_zeros() >= level * BITS);
-        above.map(|level| Spot { level, index: digit(clock, level) }).find(|spot| !self.bucket(*spot).is_empty())
+        above
+            .map(|level| Spot { level, index: digit(clock, level) })
+            .find(|spot| !self.bucket(*spot).is_empty())
     }
 
     /// All buckets that hold something, in order of time.
@@ -100,7 +110,9 @@ impl Levels {
     pub(super) fn occupied(&self) -> impl Iterator<Item = Spot> {
         (0..LEVELS as u32).flat_map(move |level| {
             let occupied = self.levels[level as usize].occupied;
-            (0..WIDTH as u32).filter(move |index| occupied >> index & 1 == 1).map(move |index| Spot { level, index })
+            (0..WIDTH as u32)
+                .filter(move |index| occupied >> index & 1 == 1)
+                .map(move |index| Spot { level, index })
         })
     }
 

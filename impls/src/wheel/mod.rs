@@ -132,7 +132,8 @@ impl<T, P: Probe> TimerQueue<T> for Wheel<T, P> {
             self.clock = until.saturating_add(1);
         }
         self.take_overdue(until, limit, &mut timers);
-        while timers.len() < limit && until >= self.clock && self.take_first_slot(until, limit, &mut timers) {}
+        while timers.len() < limit && until >= self.clock && self.take_first_slot(until, limit, &mut timers) {
+        }
         self.len -= timers.len();
         self.slots.lend(self.arrivals.queue(), timers)
     }

@@ -1,4 +1,3 @@
-
 // Appended to a copy of `lib.rs`, which is then compiled as a program: `NAME [KEY=VALUE]...` puts one structure
 // through the suite. It exits with 1 when the suite finds something.
 
