@@ -107,7 +107,7 @@ pub struct RunArgs {
     /// A word for the folder's name and for every row
     #[arg(long, value_name = "L")]
     pub label: Option<String>,
-    /// The run's folder, which must be empty or not there [default: results/<UTC time>-<label>]
+    /// The run's folder, which must be empty or not there; `results/<UTC time>-<label>` when not given
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Go on with an interrupted run: a folder, a name under results/, or `latest`

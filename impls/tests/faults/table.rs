@@ -252,7 +252,7 @@ pub(super) const FAULTS: &[Fault] = &[
          "u128::from(self.place.expiry) << 64"),
     ]),
     fault("reschedule that only sifts down", "heap", "stable_heap.rs", &[
-        ("        if sooner { self.sift_up(at) } else { self.sift_down(at) }\n",
+        ("        if sooner {\n            self.sift_up(at)\n        } else {\n            self.sift_down(at)\n        }\n",
          "        let _ = sooner;\n        self.sift_down(at);\n"),
     ]),
     fault("reschedule keeps the arrival in the heap", "heap", "stable_heap.rs", &[
@@ -368,15 +368,15 @@ pub(super) const FAULTS: &[Fault] = &[
          "while let Some(spot) = self.levels.reached(clock).filter(|spot| spot.level > 1) {"),
     ]),
     fault("bitmap bit not cleared", "wheel", "wheel/level.rs", &[
-        ("if bucket.is_empty() { level.occupied &= !bit } else { level.occupied |= bit }",
+        ("if bucket.is_empty() {\n            level.occupied &= !bit\n        } else {\n            level.occupied |= bit\n        }",
          "if !bucket.is_empty() { level.occupied |= bit }"),
     ]),
     fault("bitmap bit not set", "wheel", "wheel/level.rs", &[
-        ("if bucket.is_empty() { level.occupied &= !bit } else { level.occupied |= bit }",
+        ("if bucket.is_empty() {\n            level.occupied &= !bit\n        } else {\n            level.occupied |= bit\n        }",
          "if bucket.is_empty() { level.occupied &= !bit } else if spot.level < 3 { level.occupied |= bit }"),
     ]),
     fault("level bit not cleared", "wheel", "wheel/level.rs", &[
-        ("if level.occupied == 0 { self.occupied &= !level_bit } else { self.occupied |= level_bit }",
+        ("if level.occupied == 0 {\n            self.occupied &= !level_bit\n        } else {\n            self.occupied |= level_bit\n        }",
          "if level.occupied != 0 { self.occupied |= level_bit }"),
     ]),
     fault("a slot is reached one level too late", "wheel", "wheel/level.rs", &[
