@@ -71,12 +71,17 @@ impl Journal {
     /// Its name in the run's folder.
     pub const NAME: &str = "journal.jsonl";
 
-    /// Opens the journal of a run's folder to add to it. A torn last line is cut off first, or what is added
+    /// Opens the journal of a run's folder to add to it, which one process at a time may do. A torn last line is cut off first, or what is added
     /// would stand behind it.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(Self::NAME);
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| Error::file("write", &path, &error))?;
+        // The lock goes with the process, however it ends.
+        file.try_lock().map_err(|_| {
+            Error::failed(format!("the run in {} is going on", folder.display()))
+                .mend("wait for it, or stop it; `--resume` is for a run that was interrupted")
+        })?;
         let whole = whole_lines(&path)?;
         file.set_len(whole.len() as u64).map_err(|error| Error::file("write", &path, &error))?;
         Ok(Self { path, file })
@@ -195,6 +200,16 @@ mod tests {
         fs::write(folder.path().join(Journal::NAME), "{}\n").unwrap();
         let error = read(folder.path()).unwrap_err().to_string();
         assert!(error.contains("journal.jsonl:1: not a line of a journal"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_is_going_on_is_not_gone_on_with_by_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let going_on = Journal::open(folder.path()).unwrap();
+        let error = Journal::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is going on"), "{error}");
+        drop(going_on);
+        Journal::open(folder.path()).unwrap();
     }
 
     #[test]

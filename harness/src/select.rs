@@ -4,6 +4,7 @@ use std::fmt;
 
 use impls::queue::Params;
 use impls::registry::{self, Entry, Role};
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -96,7 +97,12 @@ fn split_name(token: &str) -> Result<(&str, Pairs), Error> {
                 .mend("write it as `name:key=value,key=value`")
         })
     };
-    let pairs = token[colon + 1..].split(',').map(pair).collect::<Result<_, _>>()?;
+    let pairs: Pairs = token[colon + 1..].split(',').map(pair).collect::<Result<_, _>>()?;
+    if let Some((key, _)) = pairs.iter().duplicates_by(|(key, _)| key).next() {
+        let name = &token[..colon];
+        return Err(Error::usage(format!("`{token}` gives `{key}` twice"))
+            .mend(format!("for two structures write `--impl {name}:{key}=...,{name}:{key}=...`")));
+    }
     Ok((&token[..colon], pairs))
 }
 
@@ -147,14 +153,17 @@ fn unknown(name: &str) -> Error {
     Error::usage(format!("no structure is called `{name}`{}", did_you_mean(name, known))).mend(ALL_OF_THEM)
 }
 
-/// A size as it is typed: `200`, `10k`, `1m`, `1_000`. At least 1.
+/// A size as it is typed: `200`, `10k`, `1m`, `1g`, `1_000`. At least 1.
 pub fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['k', 'K', 'm', 'M']);
+    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let factor = match &text[digits.len()..] {
         "" => 1,
         "k" | "K" => 1_000,
         "m" | "M" => 1_000_000,
-        _ => return Err("a size is a whole number, with k or m for thousands or millions".into()),
+        "g" | "G" => 1_000_000_000,
+        _ => {
+            return Err("a size is a whole number, with k, m or g for thousands, millions or billions".into());
+        }
     };
     let number: u64 =
         digits.replace('_', "").parse().map_err(|_| "a size is a whole number such as 200000, 10k or 1m")?;
@@ -219,6 +228,12 @@ mod tests {
         let error = structures(&["reference:tik=8".into()]).unwrap_err().to_string();
         assert!(error.starts_with("reference: `tik` is not a parameter; there is `tick`\n"), "{error}");
         assert!(structures(&["arity=4".into()]).is_err());
+    }
+
+    #[test]
+    fn a_parameter_that_is_given_twice_is_refused_and_told_how_to_ask_for_both() {
+        let error = structures(&["heap:arity=8,arity=2".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("`arity` twice") && error.contains("heap:arity=...,heap:arity"), "{error}");
     }
 
     #[test]

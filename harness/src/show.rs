@@ -273,7 +273,7 @@ fn resident(summary: &Summary<'_>) -> Grid {
     rows.grid.column("bytes a timer\nresident", numbers(&per_timer));
     rows.grid.column("bytes a timer\nlive heap", numbers(&live));
     rows.grid.notes.push(
-        "`empty` is the worker's own floor. Bytes a timer: at `filled`, less those at `empty`, payload included.".into(),
+        "`empty` is the worker's own floor. Bytes a timer: at `filled`, less those at `empty`, payload included; resident ones are of anonymous memory.".into(),
     );
     rows.grid
 }
@@ -312,7 +312,7 @@ fn held(summary: &Summary<'_>) -> Grid {
     }
     rows.grid.notes.push(
         "Held: above the empty worker. Container: what the structure itself keeps; live heap: with what the timers own; \
-         allocator and RSS: what is not given back to the system."
+         allocator: the pages it says it keeps, touched or not; RSS: what the system has not got back."
             .into(),
     );
     rows.grid
@@ -320,10 +320,10 @@ fn held(summary: &Summary<'_>) -> Grid {
 
 fn rounds(summary: &Summary<'_>) -> Grid {
     let count = |of: &Of<'_>, column: fn(&Measurement) -> Option<u64>| {
-        of.whole(|own| column(own).map(|count| count as f64))
+        of.of_a_block(|own| column(own).map(|count| count as f64))
     };
     let has = |of: &Of<'_>| count(of, |own| own.takes).is_some();
-    let mut rows = Rows::new(summary, "Rounds, in each run of the workload (median)", has);
+    let mut rows = Rows::new(summary, "Rounds, in each run of the workload (median over the blocks)", has);
     type Column = fn(&Measurement) -> Option<u64>;
     let columns: [(&str, Column); 10] = [
         ("rounds", |own| own.takes),

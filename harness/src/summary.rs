@@ -138,6 +138,13 @@ impl Of<'_> {
         Figure::of(self.own().filter(|own| own.scope == "cell").filter_map(column))
     }
 
+    /// A figure of whole cells that is the same in all cells of a block: one for each block.
+    pub fn of_a_block(&self, column: impl Fn(&Measurement) -> Option<f64>) -> Option<Figure> {
+        let cells = self.measurements.iter().filter(|row| row.own.scope == "cell");
+        let figures = cells.filter_map(|row| Some((row.key.block, column(&row.own)?)));
+        Figure::of(figures.unique_by(|(block, _)| *block).map(|(_, figure)| figure))
+    }
+
     /// A figure at a point of the memory time line.
     pub fn point(&self, point: &str, column: impl Fn(&Memory) -> Option<u64>) -> Option<Figure> {
         let here = self.memory.iter().map(|row| &row.own).filter(|own| own.point == point);
