@@ -45,7 +45,8 @@ fn touching_256_mib_raises_resident_memory_by_250_to_275_mib() {
 fn allocator_figures_follow_a_gibibyte_up_and_down() {
     let _turn = turn();
     let before = Figures::now().allocated.unwrap();
-    let block = black_box(Vec::<u8>::with_capacity(1 << 30));
+    // A little more, as the test runner's own threads may give some back meanwhile.
+    let block = black_box(Vec::<u8>::with_capacity((1 << 30) + (1 << 20)));
     let during = Figures::now().allocated.unwrap();
     assert!(during >= before + 1024 * MIB, "{before}, then {during}");
     drop(block);
