@@ -8,6 +8,9 @@
 //! the steps of a put-back are compared, and not what the take before it did, the processor is left to finish,
 //! and ten timers are put back into another queue by the same code first. Each figure has one pair of clock
 //! readings in it, which `requeue/clock` shows: less would be a difference of nothings.
+//! For a list that knows its tail the clock is most of the figure, so this shows that nothing grows with what is
+//! left, and not how two such put-backs compare without the clock. Cold, a put-back after a take of a million
+//! cost some 230 to 390 ns: whoever dispatches meets that too.
 
 #![allow(missing_docs)]
 
