@@ -12,6 +12,7 @@ mod builder;
 mod burst;
 mod cycle;
 mod definition;
+mod draw;
 mod error;
 mod grow;
 mod model;
@@ -118,11 +119,12 @@ impl Workload {
 
 /// Expiries that never fall: each is from 0 to `2 * gap` ticks after the one before it, so `gap` on average.
 fn in_order(n: u64, gap: u64, random: &mut Random) -> Vec<u64> {
-    let next = |last: &mut u64, _| {
-        *last += random.random_range(0..=2 * gap);
-        Some(*last)
-    };
-    (0..n).scan(0, next).collect()
+    let mut expiries = draw::draws(random, n as usize, |random| random.random_range(0..=2 * gap));
+    expiries.iter_mut().fold(0, |last, gap| {
+        *gap += last;
+        *gap
+    });
+    expiries
 }
 
 /// A gap between expiries with which `u32::MAX` of them would leave the clock's range.
