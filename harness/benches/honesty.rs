@@ -2,15 +2,20 @@
 //!
 //! ```text
 //! honesty/<structure>/dispatch/worker       enqueue 1,000, take them, dispatch all: what the `time` pass says
-//! honesty/<structure>/dispatch/criterion    the same round in criterion's own loop and by its own clock
-//! honesty/<structure>/put-back/worker       take 1,000, put all back: what the `time` pass says
-//! honesty/<structure>/put-back/criterion    the same round in criterion's own loop and by its own clock
+//! honesty/<structure>/dispatch/criterion    the same rounds in a loop written out, one reading around all
+//! honesty/<structure>/dispatch/one-process  as criterion, in one process for all samples
+//! honesty/<structure>/put-back/...          take 1,000, put all back: the same three
 //! honesty/driver/enqueue                    a queue that does nothing: what the driver costs an enqueue
 //! honesty/driver/segment                    the same for segments of a single call
 //! ```
 //!
-//! The intervals of `worker` and `criterion` should overlap or lie within 10 %. Each figure is for one round,
-//! in a steady state on both sides: the first touch of memory is left out, as criterion cannot have it.
+//! Both sides are given the same stream and payloads laid out beforehand, and have the same handler. Each sample
+//! is a queue of its own in a process of its own, made, filled and warmed: where its timers lie in memory differs
+//! from process to process by more than the intervals are wide, as `one-process` shows, which has the same
+//! pages again and again. The first touch of memory is left out. What is compared is the rest: the driver that looks
+//! up what comes next, and a reading of the clock at each change of operation with its cost taken off, against a
+//! loop for just these rounds and one reading around all of them. The intervals of `worker` and `criterion`
+//! should overlap or lie within 10 %. Each figure is for one round.
 //!
 //! `cargo bench -p harness --profile dev --bench honesty`
 
@@ -23,20 +28,22 @@ mod workers;
 
 use std::cell::Cell as Shared;
 use std::convert::Infallible;
-use std::hint::black_box;
-use std::time::Duration;
+use std::env;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group};
 use harness::clock::Clock;
-use harness::drive::drive;
+use harness::drive::{Dispatched, drive};
 use harness::measure::time::Time;
 use harness::payload::Payload;
 use harness::spec::{ClockKind, Pass, PayloadKind, Report};
-use harness::stream::{Kind, Stream};
-use impls::queue::{Batch, Flow, TimerQueue, process};
+use harness::stream::{Kind, Op, Stream};
+use impls::queue::{Flow, Params, Tick, TimerQueue, process};
+use impls::registry::{self, Visit};
 
 use null::Null;
-use support::{Bench, Timer, fill, for_each_structure, queue};
+use support::{Bench, Timer, for_each_structure, queue};
 use workers::{Cell, fill_and_drain};
 
 const TIMERS: u32 = 200_000;
@@ -46,7 +53,7 @@ const STANDING: u32 = 10_000;
 /// Timers of a round.
 const DUE: u32 = 1_000;
 /// Rounds before those that are measured: put-backs bring a heap into an order of its own only slowly.
-const WARM: [(bool, u32); 2] = [(true, 50), (false, 5_000)];
+const KINDS: [(&str, bool, u32); 2] = [("dispatch", true, 50), ("put-back", false, 5_000)];
 /// Rounds that are measured.
 const ROUNDS: u32 = 200;
 
@@ -56,41 +63,108 @@ impl Bench for Honesty {
     fn run<Q: TimerQueue<Timer>>(&self, criterion: &mut Criterion, name: &str, make: fn() -> Q) {
         let mut group = criterion.benchmark_group(format!("honesty/{name}"));
         group.sample_size(20).sampling_mode(SamplingMode::Flat);
-        for ((dispatches, warm), label) in WARM.into_iter().zip(["dispatch", "put-back"]) {
-            let mut cell = Cell::new(name, Pass::Time, &rounds(dispatches, warm));
+        for (label, dispatches, warm) in KINDS {
+            let stream = rounds(dispatches, warm);
+            let mut cell = Cell::new(name, Pass::Time, &stream);
             cell.spec.payload = PayloadKind::Inline(16);
             group.bench_function(format!("{label}/worker"), |bencher| {
                 bencher.iter_custom(|iterations| (0..iterations).map(|_| a_round(&cell.report())).sum());
             });
+            group.bench_function(format!("{label}/criterion"), |bencher| {
+                bencher.iter_custom(|iterations| (0..iterations).map(|_| in_a_child(name, label)).sum());
+            });
+            group.bench_function(format!("{label}/one-process"), |bencher| {
+                bencher.iter_custom(|iterations| (0..iterations).map(|_| by_hand(&stream, make())).sum());
+            });
         }
-        let mut queue = make();
-        fill(&mut queue, (0..STANDING).map(timer).collect());
-        let mut next = STANDING;
-        group.bench_function("dispatch/criterion", |bencher| {
-            bencher.iter(|| {
-                for (expiry, item) in (next..next + DUE).map(timer) {
-                    queue.enqueue(expiry, item);
-                }
-                next += DUE;
-                let mut batch = queue.take(u64::from(next - STANDING) - 1, usize::MAX);
-                dispatch(&mut batch);
-                queue.requeue(batch)
-            });
-        });
-        group.bench_function("put-back/criterion", |bencher| {
-            let (mut queue, now) = (make(), u64::from(DUE) - 1);
-            fill(&mut queue, (0..STANDING).map(timer).collect());
-            bencher.iter(|| {
-                let batch = queue.take(now, usize::MAX);
-                queue.requeue(batch)
-            });
-        });
     }
 }
 
-/// A timer for each tick.
-fn timer(id: u32) -> (u64, Timer) {
-    (u64::from(id), Timer::make((), id))
+/// The variable that makes this benchmark do one sample, `<structure>/<kind>`, and print its nanoseconds.
+const CHILD: &str = "TWB_HONESTY_CHILD";
+
+/// [`by_hand`] in a process of its own.
+fn in_a_child(name: &str, label: &str) -> Duration {
+    let this = env::current_exe().expect("a benchmark is a file");
+    let output = Command::new(this).env(CHILD, format!("{name}/{label}")).output().expect("it starts again");
+    let nanos = String::from_utf8_lossy(&output.stdout).trim().parse();
+    Duration::from_nanos(nanos.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+}
+
+/// The one sample of a child.
+struct Child {
+    label: String,
+}
+
+impl Visit<Timer> for Child {
+    type Out = Duration;
+    fn visit<Q: TimerQueue<Timer>>(self, queue: Q) -> Duration {
+        let (_, dispatches, warm) =
+            KINDS.into_iter().find(|(label, ..)| *label == self.label).expect("a kind of round");
+        by_hand(&rounds(dispatches, warm), queue)
+    }
+}
+
+/// What a round took that was measured, in a loop written out for just these rounds.
+fn by_hand<Q: TimerQueue<Timer>>(stream: &Stream, queue: Q) -> Duration {
+    let is = |op: &Op, kind: Kind| op.kind == kind as u8;
+    let enqueues = stream.ops.iter().filter(|op| is(op, Kind::Enqueue));
+    let payloads: Vec<Timer> = enqueues.map(|op| Timer::make((), op.id)).collect();
+    let mut hand = Hand { queue, payloads: payloads.into_iter(), dispatched: Dispatched::default() };
+    // Each phase without the mark that it begins with.
+    let mut phases = stream.ops.split(|op| is(op, Kind::Phase)).skip(1);
+    let mut next = || phases.next().expect("a stream of three phases");
+    next().iter().for_each(|op| hand.enqueue(op));
+    hand.rounds(next());
+    let measured = next();
+    let begun = Instant::now();
+    hand.rounds(measured);
+    let spent = begun.elapsed() / ROUNDS;
+    std::hint::black_box(hand.dispatched.digest());
+    spent
+}
+
+/// What the driver has, for rounds that are all alike.
+struct Hand<Q> {
+    queue: Q,
+    payloads: std::vec::IntoIter<Timer>,
+    dispatched: Dispatched,
+}
+
+impl<Q: TimerQueue<Timer>> Hand<Q> {
+    #[inline(always)]
+    fn enqueue(&mut self, op: &Op) {
+        let item = self.payloads.next().expect("one was made for each enqueue");
+        self.queue.enqueue(op.at, item);
+    }
+
+    fn rounds(&mut self, ops: &[Op]) {
+        for round in ops.split_inclusive(|op| op.kind == Kind::Requeue as u8) {
+            match round {
+                [enqueues @ .., take, _dispatch, _requeue] => {
+                    enqueues.iter().for_each(|op| self.enqueue(op));
+                    let mut batch = self.queue.take(take.at, usize::MAX);
+                    self.dispatch(&mut batch, take.at);
+                    self.queue.requeue(batch);
+                }
+                [take, _requeue] => {
+                    let batch = self.queue.take(take.at, usize::MAX);
+                    self.queue.requeue(batch);
+                }
+                _ => unreachable!("a round has a take and a put-back"),
+            }
+        }
+    }
+
+    fn dispatch(&mut self, batch: &mut Q::Batch, now: Tick) {
+        let (clock, mut last) = (Shared::new(0), 0);
+        let handler = |expiry, item: &mut Timer| {
+            self.dispatched.timer(now, &mut last, expiry, item.id());
+            clock.set(clock.get() + 1);
+            Ok::<_, Infallible>(Flow::Continue)
+        };
+        process(batch, || clock.get(), u64::MAX, handler);
+    }
 }
 
 /// The rounds as a stream, those that are measured in a phase of their own.
@@ -129,17 +203,6 @@ fn time(report: &Report, kind: Kind) -> Duration {
     Duration::from_nanos(rows.filter_map(|row| row.time_ns).sum::<f64>() as u64)
 }
 
-/// Dispatches all of a batch, with what a handler of the workbench does: it lets nothing be left out.
-fn dispatch<B: Batch<Timer>>(batch: &mut B) {
-    let clock = Shared::new(0);
-    let handler = |expiry, item: &mut Timer| {
-        black_box((expiry, item.id()));
-        clock.set(clock.get() + 1);
-        Ok::<_, Infallible>(Flow::Continue)
-    };
-    process(batch, || clock.get(), u64::MAX, handler);
-}
-
 /// The driver with the meter of the `time` pass and a queue that does nothing.
 fn driver(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("honesty/driver");
@@ -175,4 +238,15 @@ fn honesty(criterion: &mut Criterion) {
 }
 
 criterion_group!(benches, driver, honesty);
-criterion_main!(benches);
+
+fn main() {
+    if let Ok(sample) = env::var(CHILD) {
+        let (name, label) = sample.split_once('/').expect("a structure and a kind of round");
+        let child = Child { label: label.to_owned() };
+        let spent = registry::visit::<Timer, _>(name, &Params::default(), child).expect("defaults will do");
+        println!("{}", spent.as_nanos());
+        return;
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

@@ -1,69 +1,109 @@
 //! `requeue`: what is left of a batch is put back in front of 1000 others. A list that knows its tail does
 //! so at the same cost for 10 and for a million; one that walks to it grows with what is left.
 //!
-//! `cargo bench -p harness --profile dev --bench requeue`
+//! ```text
+//! requeue/<list>/<left>              64 put-backs whose two ends and whose code are in the caches
+//! requeue/<structure>/cold/<left>    one put-back, after a million timers of another queue went through the caches
+//! requeue/clock                      the pair of clock readings that is in each `cold` figure
+//! ```
 //!
-//! Between two put-backs the batch is taken again, outside the time. That sweeps a million timers through the
-//! caches, the code of the put-back goes, and a reading of the clock does not wait for what is under way. So that
-//! the steps of a put-back are compared, and not what the take before it did, the processor is left to finish,
-//! and ten timers are put back into another queue by the same code first. Each figure has one pair of clock
-//! readings in it, which `requeue/clock` shows: less would be a difference of nothings.
-//! For a list that knows its tail the clock is most of the figure, so this shows that nothing grows with what is
-//! left, and not how two such put-backs compare without the clock. Cold, a put-back after a take of a million
-//! cost some 230 to 390 ns: whoever dispatches meets that too.
+//! A put-back in one step takes less time than reading the clock. So that the first row shows it and not the
+//! clock, 64 queues are put back between two readings, and the clock's own time is taken off; the largest takes
+//! 4 GB. And so that neither size is favoured, each queue first has ten of those behind taken and put back, which
+//! fetches the code, the queue and its first timers, and the last timer of each batch is looked at: that is all
+//! that a put-back in one step touches. In the second row nothing is looked at: `cold` is what whoever
+//! dispatches a large batch meets. There the put-back waits for memory and for page tables, which takes longer
+//! the more memory the timers lie in, whatever the structure does.
+//!
+//! `cargo bench -p harness --profile dev --bench requeue`
 
 #![allow(missing_docs)]
 
 mod support;
 
-use std::hint::spin_loop;
+use std::hint::black_box;
+use std::time::Duration;
 
-use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use impls::queue::{Requeued, TimerQueue};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use impls::queue::{Batch, Requeued, TimerQueue};
 
 use support::{Bench, Stopwatch, Timer, fill, for_each_structure, timers};
 
 const BEHIND: u32 = 1000;
 
-/// Left in the batch whose put-back only fetches the code.
-const FEW: u32 = 10;
+/// Left in the batches.
+const LEFT: [u32; 4] = [10, 1000, 100_000, 1_000_000];
 
-/// Pauses in which whatever the processor has begun is done: a few microseconds.
-const SETTLE: usize = 100;
+/// Queues that are put back between two readings of the clock.
+const QUEUES: usize = 64;
+
+/// Timers whose put-back only fetches what the next one needs.
+const FEW: usize = 10;
+
+/// Timers that are taken from another queue before each cold put-back.
+const SWEPT: u32 = 1_000_000;
 
 struct Requeue(Stopwatch);
 
 impl Bench for Requeue {
     fn run<Q: TimerQueue<Timer>>(&self, criterion: &mut Criterion, name: &str, make: fn() -> Q) {
         let mut group = criterion.benchmark_group(format!("requeue/{name}"));
-        group.sample_size(10).sampling_mode(SamplingMode::Flat);
-        for left in [10, 1000, 100_000, 1_000_000] {
-            let (mut queue, mut other) = (make(), make());
-            fill(&mut queue, timers(left + BEHIND));
-            fill(&mut other, timers(FEW + BEHIND));
+        group.sample_size(20).sampling_mode(SamplingMode::Flat);
+        // The others' put-backs take so long that the clock is nothing.
+        for left in LEFT.into_iter().filter(|_| name.starts_with("list")) {
+            let mut queues: Vec<Q> = (0..QUEUES).map(|_| filled(make, left)).collect();
+            let mut once = || self.several(&mut queues, left);
+            group.throughput(Throughput::Elements(QUEUES as u64));
+            group.bench_function(left.to_string(), |bencher| {
+                bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum());
+            });
+        }
+        group.throughput(Throughput::Elements(1));
+        let mut other = filled(make, SWEPT);
+        for left in LEFT {
+            let mut queue = filled(make, left);
             let mut once = || {
                 let batch = due(&mut queue, left);
-                let few = due(&mut other, FEW);
-                (0..SETTLE).for_each(|_| spin_loop());
-                self.put_back(&mut other, few);
-                self.put_back(&mut queue, batch)
+                let swept = due(&mut other, SWEPT);
+                let ticks = self.put_back(std::slice::from_mut(&mut queue), &mut vec![batch]);
+                other.requeue(swept);
+                self.0.raw(ticks)
             };
-            group.bench_function(left.to_string(), |bencher| {
-                bencher.iter_custom(|iterations| self.0.raw((0..iterations).map(|_| once()).sum()));
+            group.bench_function(format!("cold/{left}"), |bencher| {
+                bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum());
             });
         }
     }
 }
 
+fn filled<Q: TimerQueue<Timer>>(make: fn() -> Q, left: u32) -> Q {
+    let mut queue = make();
+    fill(&mut queue, timers(left + BEHIND));
+    queue
+}
+
 impl Requeue {
-    /// The ticks of one put-back. A function of its own, so that both ways through it are the same code.
+    /// The time of several put-backs, rehearsed with a few timers of each queue.
+    fn several<Q: TimerQueue<Timer>>(&self, queues: &mut [Q], left: u32) -> Duration {
+        let mut batches: Vec<Q::Batch> = queues.iter_mut().map(|queue| due(queue, left)).collect();
+        let mut few = queues.iter_mut().map(|queue| queue.take(u64::MAX, FEW)).collect();
+        self.put_back(queues, &mut few);
+        for batch in &batches {
+            black_box((batch.latest(), batch.len()));
+        }
+        let ticks = self.put_back(queues, &mut batches);
+        self.0.duration(ticks, 1)
+    }
+
+    /// The ticks of all put-backs.
     #[inline(never)]
-    fn put_back<Q: TimerQueue<Timer>>(&self, queue: &mut Q, batch: Q::Batch) -> u64 {
+    fn put_back<Q: TimerQueue<Timer>>(&self, queues: &mut [Q], batches: &mut Vec<Q::Batch>) -> u64 {
         let opened = self.0.read();
-        let how = queue.requeue(batch);
-        let ticks = self.0.read() - opened;
-        assert_eq!(how, Requeued::InFront);
-        ticks
+        for (queue, batch) in queues.iter_mut().zip(batches.drain(..)) {
+            let how = queue.requeue(batch);
+            assert_eq!(how, Requeued::InFront);
+        }
+        self.0.read() - opened
     }
 }
 

@@ -8,6 +8,7 @@ mod run;
 
 use impls::queue::TimerQueue;
 
+pub use self::outcome::Dispatched;
 use self::run::Run;
 use crate::payload::Payload;
 use crate::stream::{Kind, Outcome, Point, Stream};

@@ -4,9 +4,10 @@ use impls::queue::{Requeued, Tick};
 
 use crate::stream::Outcome;
 
-/// What was dispatched, as it comes: a few cycles a timer, because it is within what is timed.
+/// What was dispatched, as it comes: a few cycles a timer, because it is within what is timed. This is all
+/// that a handler of the workbench does.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Dispatched {
+pub struct Dispatched {
     pub(super) id_sum: u64,
     pub(super) disorder: u64,
     digest: u64,
@@ -18,7 +19,7 @@ impl Dispatched {
     /// Each part is spread by an odd constant of its own, off the chain from timer to timer, which is a
     /// rotation and a multiplication: what comes first is turned further, so an exchange shows.
     #[inline]
-    pub(super) fn timer(&mut self, now: Tick, last: &mut Tick, expiry: Tick, id: u64) {
+    pub fn timer(&mut self, now: Tick, last: &mut Tick, expiry: Tick, id: u64) {
         self.id_sum = self.id_sum.wrapping_add(id);
         self.disorder += u64::from(expiry < *last);
         *last = expiry;
@@ -30,7 +31,7 @@ impl Dispatched {
 
     /// Whoever stops after `0` timers and whoever dispatches something that hashes to 0 are told apart by
     /// the count beside it; the last mixing lets the upper bits reach the lower ones.
-    pub(super) fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         let folded = self.digest ^ self.digest >> 32;
         let folded = folded.wrapping_mul(0x9FB2_1C65_1E98_DF25);
         folded ^ folded >> 29

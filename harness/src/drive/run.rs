@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::hint::black_box;
+use std::mem;
 
 use impls::queue::{Batch, Ended, Flow, Tick, TimerQueue, process};
 
@@ -54,14 +55,6 @@ impl<P: Payload> Payloads<P> {
         let enqueued: Vec<P> = made(Kind::Enqueue).collect();
         let rearmed = made(Kind::Rearm).map(Some).collect();
         Self { recipe, prepared, enqueued: enqueued.into_iter(), rearmed, rearm: 0 }
-    }
-
-    #[inline]
-    fn enqueued(&mut self, op: &Op) -> P {
-        match self.prepared {
-            true => self.enqueued.next().expect("one was made for each enqueue"),
-            false => P::make(self.recipe, op.id),
-        }
     }
 
     /// For a timer that was not found.
@@ -183,17 +176,25 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
     #[inline(never)]
     fn enqueue<M: Meter, const KEEP: bool>(&mut self, meter: &mut M, ops: &[Op]) -> Tally {
         let queue = self.queue.as_mut().expect("the stream was checked");
+        // Out of `self` for as long as the loop runs, so that the queue's writes cannot seem to be theirs.
+        let mut handles = mem::take(&mut self.handles);
+        let mut payloads = mem::take(&mut self.payloads.enqueued);
+        let (recipe, prepared) = (self.payloads.recipe, self.payloads.prepared);
         let mut calls = 0;
         for op in leading(ops, Kind::Enqueue) {
-            let item = self.payloads.enqueued(op);
+            let item = match prepared {
+                true => payloads.next().expect("one was made for each enqueue"),
+                false => P::make(recipe, op.id),
+            };
             meter.open();
             let handle = queue.enqueue(op.at, item);
             meter.close(Kind::Enqueue);
             if KEEP {
-                self.handles[op.id as usize] = Some(handle);
+                handles[op.id as usize] = Some(handle);
             }
             calls += 1;
         }
+        (self.handles, self.payloads.enqueued) = (handles, payloads);
         self.outcome.enqueued += calls;
         Tally { calls, timers: calls }
     }
