@@ -8,11 +8,15 @@ use crate::stream::{Header, Kind, Op, Point, Stream};
 /// No limit, or no window.
 pub const ALL: u64 = u64::MAX;
 
+/// See [`Builder::drain`].
+const DRAIN_PARTS: usize = 16;
+
 /// A stream in the making. Whoever knows what each call will give says so, and nothing is simulated.
 #[derive(Debug)]
 pub struct Builder {
     stream: Stream,
     queued: u64,
+    clock: Tick,
 }
 
 impl Builder {
@@ -30,7 +34,7 @@ impl Builder {
         let most = 1 << 26;
         let ops =
             Vec::with_capacity(usize::try_from(operations).map_or(most, |operations| operations.min(most)));
-        Self { stream: Stream { header, ops }, queued: 0 }
+        Self { stream: Stream { header, ops }, queued: 0, clock: 0 }
     }
 
     /// The stream.
@@ -68,6 +72,12 @@ impl Builder {
         }
     }
 
+    /// What is armed from now on is asked for at `now`, where that is ahead of the last take. No queue is told:
+    /// it is for whoever looks at delays.
+    pub fn clock(&mut self, now: Tick) {
+        self.clock = now;
+    }
+
     /// A phase begins. Memory is looked at before the first one has done anything.
     pub fn phase(&mut self, name: &str) {
         let index = u32::try_from(self.stream.header.phases.len()).expect("phases are few");
@@ -94,7 +104,7 @@ impl Builder {
 
     /// A timer that is not queued any more is enqueued under its old id.
     pub fn enqueue_again(&mut self, id: u32, expiry: Tick) {
-        self.push(Kind::Enqueue, expiry, 0, id, 0);
+        self.push(Kind::Enqueue, expiry, self.clock, id, 0);
         self.arrived(1);
     }
 
@@ -128,6 +138,20 @@ impl Builder {
         self.drop_batch(0);
     }
 
+    /// Sweeps that dispatch all that is queued, in parts, so that the digest tells whether the order survived.
+    /// `due` has the expiry of each timer that is queued, in any order.
+    pub fn drain(&mut self, mut due: Vec<Tick>) {
+        due.sort_unstable();
+        let part = due.len().div_ceil(DRAIN_PARTS);
+        let mut done = 0;
+        while done < due.len() {
+            let now = due[(done + part).min(due.len()) - 1];
+            let taken = due[done..].partition_point(|expiry| *expiry <= now);
+            self.sweep(now, taken as u64);
+            done += taken;
+        }
+    }
+
     /// `cancel`, which finds its timer or not.
     pub fn cancel(&mut self, id: u32, found: bool) {
         self.push(Kind::Cancel, 0, 0, id, 0);
@@ -137,9 +161,15 @@ impl Builder {
 
     /// `reschedule`, or an enqueue when it does not find its timer.
     pub fn rearm(&mut self, id: u32, expiry: Tick, found: bool) {
-        self.push(Kind::Rearm, expiry, 0, id, 0);
+        self.push(Kind::Rearm, expiry, self.clock, id, 0);
         self.stream.header.handles = true;
         self.arrived(u64::from(!found));
+    }
+
+    /// `get`.
+    pub fn get(&mut self, id: u32) {
+        self.push(Kind::Get, 0, 0, id, 0);
+        self.stream.header.handles = true;
     }
 
     /// `next_expiry`.

@@ -23,11 +23,20 @@ pub(super) fn draws<T: Send>(
     count: usize,
     value: impl Fn(&mut Random) -> T + Sync,
 ) -> Vec<T> {
+    draws_at(random, count, |_, random| value(random))
+}
+
+/// As [`draws`]; `value` is told which one is asked for, counted from 0.
+pub(super) fn draws_at<T: Send>(
+    random: &mut Random,
+    count: usize,
+    value: impl Fn(usize, &mut Random) -> T + Sync,
+) -> Vec<T> {
     let seeds: Vec<u64> = (0..count.div_ceil(CHUNK)).map(|_| random.next_u64()).collect();
     let chunk = |(index, seed): (usize, u64)| {
         let mut random = Random::seed_from_u64(seed);
-        let size = CHUNK.min(count - index * CHUNK);
-        (0..size).map(|_| value(&mut random)).collect::<Vec<T>>()
+        let first = index * CHUNK;
+        (first..count.min(first + CHUNK)).map(|index| value(index, &mut random)).collect::<Vec<T>>()
     };
     seeds.into_par_iter().enumerate().flat_map_iter(chunk).collect()
 }
@@ -56,6 +65,12 @@ mod tests {
         assert_eq!((long.len(), short.len()), (2 * CHUNK + 1, CHUNK + 3));
         assert_eq!(long[..short.len()], short);
         assert_ne!(long[..CHUNK], long[CHUNK..2 * CHUNK]);
+    }
+
+    #[test]
+    fn each_value_knows_its_number() {
+        let numbers = draws_at(&mut Random::seed_from_u64(7), 2 * CHUNK + 3, |index, _| index);
+        assert!(numbers.into_iter().eq(0..2 * CHUNK + 3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! datasets/workloads/burst.toml --> Definition --> Model --> Builder --> Stream
 //! burst:step=500                    with the parameter changed
+//! burst:step=500+1000               two workloads, one for each value
 //! ```
 //!
 //! A workload is a TOML file that names a model and its parameters. A new one of a known model is a file
@@ -10,15 +11,33 @@
 
 mod builder;
 mod burst;
+mod cancel;
 mod cycle;
 mod definition;
+pub mod distribution;
 mod draw;
 mod error;
+mod event_groups;
+mod fitted;
 mod grow;
+mod hold;
+mod important;
+mod insert;
+mod mail_day;
 mod model;
+mod order;
+mod periodic;
+mod place;
+mod player;
+pub mod profile;
 pub mod replay;
 mod reproduction;
+mod reset;
+mod schedule;
 mod select;
+mod server;
+mod steady;
+mod waves;
 mod window;
 
 use std::sync::Arc;
@@ -29,7 +48,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 pub use builder::{ALL, Builder, Recorder};
 pub(crate) use definition::builtin_trace;
 pub use definition::{Definition, builtin, builtin_traces};
+pub use distribution::Distribution;
 pub use error::WorkloadError;
+pub use fitted::{Fit, fit};
 pub use model::{Extent, Model, Random};
 pub use replay::Replay;
 pub use select::resolve;
@@ -41,14 +62,21 @@ use crate::stream::{Op, Stream};
 #[derive(Clone, Debug)]
 pub struct Workload {
     definition: Definition,
+    selector: String,
     name: String,
     model: Arc<dyn Model>,
 }
 
 impl Workload {
-    /// The name, with the parameters that were changed: `burst:step=500`. Selects the same workload again.
+    /// The name as tables show it: with the parameters that were changed, `burst:step=500`, and with what has
+    /// to be said beside every figure, `(scaled x 10)`. Selects the same workload again.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What selects this workload: the name without a note.
+    pub fn selector(&self) -> &str {
+        &self.selector
     }
 
     /// What its file says of it, with the sizes, payload and parameters that were asked for.
@@ -58,11 +86,12 @@ impl Workload {
 
     /// All parameters of the model, in order of their names.
     pub fn parameters(&self) -> Vec<(String, String)> {
-        let text = |value: &toml::Value| match value {
-            toml::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        self.definition.parameters.iter().map(|(key, value)| (key.clone(), text(value))).collect()
+        texts(&self.definition.parameters)
+    }
+
+    /// All parameters of the model with the values that they have when nobody says otherwise.
+    pub fn defaults(&self) -> Vec<(String, String)> {
+        texts(&definition::defaults(&self.definition.model))
     }
 
     /// The sizes to run: those `asked` for, or the definition's own. A replay has one size, its trace's.
@@ -77,6 +106,11 @@ impl Workload {
     /// The payload, when none is asked for.
     pub fn payload(&self) -> PayloadKind {
         self.definition.payload
+    }
+
+    /// Whether the payload stands in the name.
+    pub fn names_payload(&self) -> bool {
+        self.selector.rsplit([':', ',']).any(|part| part.starts_with("payload="))
     }
 
     /// The workload with a size, as in the name of a cell: `burst/200000`.
@@ -117,6 +151,23 @@ impl Workload {
     }
 }
 
+/// A parameter in one short word: of a list of tables, or a long one, its length and a hash stand for it.
+pub(crate) fn shown(value: &toml::Value) -> String {
+    let nested = |item: &toml::Value| item.is_table() || item.is_array();
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(list) if list.len() > 8 || list.iter().any(nested) => {
+            let hash = xxhash_rust::xxh3::xxh3_64(value.to_string().as_bytes());
+            format!("({} of hash {hash:016x})", list.len())
+        }
+        other => other.to_string(),
+    }
+}
+
+fn texts(parameters: &toml::Table) -> Vec<(String, String)> {
+    parameters.iter().map(|(key, value)| (key.clone(), shown(value))).collect()
+}
+
 /// Expiries that never fall: each is from 0 to `2 * gap` ticks after the one before it, so `gap` on average.
 fn in_order(n: u64, gap: u64, random: &mut Random) -> Vec<u64> {
     let mut expiries = draw::draws(random, n as usize, |random| random.random_range(0..=2 * gap));
@@ -124,6 +175,13 @@ fn in_order(n: u64, gap: u64, random: &mut Random) -> Vec<u64> {
         *gap += last;
         *gap
     });
+    expiries
+}
+
+/// As [`in_order`], with no two alike: each is from 1 to `2 * gap + 1` ticks after the one before it.
+fn distinct(n: u64, gap: u64, random: &mut Random) -> Vec<u64> {
+    let mut expiries = in_order(n, gap, random);
+    (0..).zip(&mut expiries).for_each(|(index, expiry)| *expiry += index);
     expiries
 }
 
