@@ -10,8 +10,11 @@
 
 pub mod csv;
 mod error;
+mod form;
 #[cfg(feature = "tables")]
 pub mod parquet;
+mod source;
+mod tally;
 pub mod validate;
 
 use std::fs::File;
@@ -21,6 +24,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use error::TraceError;
+pub use form::Form;
+pub use source::{Source, SourceError};
+pub use tally::{event, statistics};
 pub use validate::{Finding, Repair, Rule, Severity, Validation, repair, validate};
 
 /// What a row says was done. The numbers are those of the Parquet form.
@@ -234,12 +240,6 @@ impl Trace {
         self.metadata == other.metadata
             && self.rows.len() == other.rows.len()
             && self.rows.iter().zip(&other.rows).all(pair)
-    }
-
-    /// An error about one of its lines.
-    #[cfg(feature = "tables")]
-    pub(crate) fn error(&self, line: u64, what: impl Into<String>, mend: &str) -> TraceError {
-        TraceError::at(&self.name, line, what, mend)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{Cursor, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use polars::io::parquet::write::KeyValueMetadata;
+use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
 use polars::prelude::*;
 
 use super::{COLUMNS, Metadata, Op, Row, Trace, TraceError};
@@ -17,45 +17,108 @@ const MEND: &str = "see the table of columns in datasets/README.md";
 
 /// Writes a trace.
 pub fn write(trace: &Trace, into: impl Write) -> Result<(), TraceError> {
-    let mut frame = frame(trace)?;
-    let pairs = trace.metadata.pairs().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    ParquetWriter::new(into)
-        .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
-        .finish(&mut frame)
-        .map_err(|error| {
-            TraceError::whole(&trace.name, error.to_string(), "check that the folder can be written to")
-        })?;
+    let Trace { name, metadata, contexts, rows } = trace;
+    let mut frame = frame(name, contexts, rows)?;
+    writer(into, metadata).finish(&mut frame).map_err(|error| unwritable(name, &error))?;
     Ok(())
 }
 
-fn frame(trace: &Trace) -> Result<DataFrame, TraceError> {
-    fn column<T, S>(trace: &Trace, at: usize, value: impl Fn(&Row) -> T) -> Column
+fn writer<W: Write>(into: W, metadata: &Metadata) -> ParquetWriter<W> {
+    let pairs = metadata.pairs().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    ParquetWriter::new(into).with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
+}
+
+fn unwritable(name: &str, error: &PolarsError) -> TraceError {
+    TraceError::whole(name, error.to_string(), "check that the folder can be written to")
+}
+
+/// Writes rows as they come, for whoever does not hold the trace in memory: a row group at a time. Due times must
+/// fit into 64 signed bits.
+pub struct RowWriter<'a, W: Write> {
+    name: &'a str,
+    contexts: &'a [String],
+    rows: Vec<Row>,
+    writer: BatchedWriter<W>,
+}
+
+impl<'a, W: Write> RowWriter<'a, W> {
+    /// Rows of a group: some 20 MiB while they wait.
+    const GROUP: usize = 1 << 17;
+
+    /// Writes nothing yet. `contexts` are what [`Row::ctx`] points at, `name` is the file's in messages.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn new(
+        into: W,
+        name: &'a str,
+        metadata: &Metadata,
+        contexts: &'a [String],
+    ) -> Result<Self, TraceError> {
+        let none = frame(name, contexts, &[])?;
+        let writer =
+            writer(into, metadata).batched(none.schema()).map_err(|error| unwritable(name, &error))?;
+        Ok(Self { name, contexts, rows: Vec::new(), writer })
+    }
+
+    /// Writes a row, by and by.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn row(&mut self, row: &Row) -> Result<(), TraceError> {
+        self.rows.push(*row);
+        if self.rows.len() == Self::GROUP { self.group() } else { Ok(()) }
+    }
+
+    fn group(&mut self) -> Result<(), TraceError> {
+        let frame = frame(self.name, self.contexts, &self.rows)?;
+        self.rows.clear();
+        self.writer.write_batch(&frame).map_err(|error| unwritable(self.name, &error))
+    }
+
+    /// Writes what is left, and the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn finish(mut self) -> Result<(), TraceError> {
+        if !self.rows.is_empty() {
+            self.group()?;
+        }
+        self.writer.finish().map_err(|error| unwritable(self.name, &error))?;
+        Ok(())
+    }
+}
+
+fn frame(name: &str, contexts: &[String], rows: &[Row]) -> Result<DataFrame, TraceError> {
+    fn column<T, S>(rows: &[Row], at: usize, value: impl Fn(&Row) -> T) -> Column
     where
         Series: NamedFrom<Vec<T>, S>,
         S: ?Sized,
     {
-        Column::new(COLUMNS[at].into(), trace.rows.iter().map(value).collect::<Vec<T>>())
+        Column::new(COLUMNS[at].into(), rows.iter().map(value).collect::<Vec<T>>())
     }
-    let owner = |row: &Row| row.ctx.and_then(|at| trace.contexts.get(at as usize)).map(String::as_str);
+    let owner = |row: &Row| row.ctx.and_then(|at| contexts.get(at as usize)).map(String::as_str);
     let columns = vec![
-        column(trace, 0, |row| row.time_ns),
-        column(trace, 1, |row| row.op.code()),
-        column(trace, 2, |row| row.timer_id),
-        due(trace)?,
-        column(trace, 4, |row| row.period_ns),
-        column(trace, 5, |row| row.slack_ns),
-        column(trace, 6, owner),
-        column(trace, 7, |row| row.cpu),
-        column(trace, 8, |row| row.aux),
+        column(rows, 0, |row| row.time_ns),
+        column(rows, 1, |row| row.op.code()),
+        column(rows, 2, |row| row.timer_id),
+        due(name, rows)?,
+        column(rows, 4, |row| row.period_ns),
+        column(rows, 5, |row| row.slack_ns),
+        column(rows, 6, owner),
+        column(rows, 7, |row| row.cpu),
+        column(rows, 8, |row| row.aux),
     ];
-    DataFrame::new(trace.rows.len(), columns)
-        .map_err(|error| TraceError::whole(&trace.name, error.to_string(), MEND))
+    DataFrame::new(rows.len(), columns).map_err(|error| TraceError::whole(name, error.to_string(), MEND))
 }
 
 /// Signed, as the format has it, or unsigned where a due time is too late for that and none is before 0.
-fn due(trace: &Trace) -> Result<Column, TraceError> {
+fn due(file: &str, rows: &[Row]) -> Result<Column, TraceError> {
     let name = || COLUMNS[3].into();
-    let all = || trace.rows.iter().map(|row| row.due_ns);
+    let all = || rows.iter().map(|row| row.due_ns);
     if let Some(signed) = all().map(|due| due.map(i64::try_from).transpose().ok()).collect::<Option<Vec<_>>>()
     {
         return Ok(Column::new(name(), signed));
@@ -66,9 +129,9 @@ fn due(trace: &Trace) -> Result<Column, TraceError> {
         return Ok(Column::new(name(), unsigned));
     }
     let too_late = |row: &&Row| row.due_ns.is_some_and(|due| due > i128::from(i64::MAX));
-    let line = trace.rows.iter().find(too_late).map_or(0, |row| row.line);
+    let line = rows.iter().find(too_late).map_or(0, |row| row.line);
     let what = "`due_ns` is too late for a file that also has due times before 0";
-    Err(trace.error(line, what, "keep the trace as CSV"))
+    Err(TraceError::at(file, line, what, "keep the trace as CSV"))
 }
 
 /// Reads a trace from the bytes of a file. `name` is what the file is called in messages.

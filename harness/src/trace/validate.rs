@@ -1,12 +1,13 @@
 //! Whether a trace can be true: each row is held against what is armed by then.
 //!
-//! [`Validator`] sees one row after the other and keeps what is armed, so a file of any size can be checked
-//! while it is read. [`validate`] looks at a trace in memory; [`repair`] adds what its beginning or a gap hides.
+//! [`Validator`] sees one row after the other and keeps what is armed, and a bit for each timer that is not any
+//! more, so a file of any size can be checked while it is read. [`validate`] looks at a trace in memory; [`repair`] adds what its beginning or a gap hides.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use super::{Metadata, Op, Row, Trace, TraceError};
+use crate::id_set::IdSet;
 
 /// What a row may not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +58,52 @@ pub enum Severity {
 }
 
 impl Rule {
+    /// Its name in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimeFalls => "time-falls",
+            Self::TimerMissing => "timer-missing",
+            Self::DueMissing => "due-missing",
+            Self::StartArmed => "start-armed",
+            Self::RearmUnarmed => "rearm-unarmed",
+            Self::CancelUnarmed => "cancel-unarmed",
+            Self::MissArmed => "miss-armed",
+            Self::ExpireUnarmed => "expire-unarmed",
+            Self::Early => "early",
+            Self::PresentArmed => "present-armed",
+            Self::AbsorbUnarmed => "absorb-unarmed",
+            Self::Batch => "batch",
+            Self::AllocateTwice => "allocate-twice",
+            Self::FreeArmed => "free-armed",
+            Self::UsedAfterFree => "used-after-free",
+            Self::Counts => "counts",
+            Self::Metadata => "metadata",
+        }
+    }
+
+    /// What it says.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::TimeFalls => "time never falls",
+            Self::TimerMissing => "a row that is about a timer names it",
+            Self::DueMissing => "a start and a re-arm say when the timer is due",
+            Self::StartArmed => "a timer that is started is not armed",
+            Self::RearmUnarmed => "a timer that is re-armed is armed",
+            Self::CancelUnarmed => "a timer that is cancelled is armed",
+            Self::MissArmed => "a cancel that misses finds its timer not armed",
+            Self::ExpireUnarmed => "a timer that expires is armed",
+            Self::Early => "a timer expires at most a granule before it is due",
+            Self::PresentArmed => "a timer that was there before is not armed already",
+            Self::AbsorbUnarmed => "a re-arm that was left out is of an armed timer",
+            Self::Batch => "a batch is taken once, and what leaves it is in it",
+            Self::AllocateTwice => "a handle is allocated once",
+            Self::FreeArmed => "a handle that is freed is not armed",
+            Self::UsedAfterFree => "an id is not used again after its handle was freed",
+            Self::Counts => "the sums are those of the metadata",
+            Self::Metadata => "metadata that are numbers can be read",
+        }
+    }
+
     /// How bad it is when the rule is broken.
     pub fn severity(self) -> Severity {
         if self == Self::Early { Severity::Flag } else { Severity::Error }
@@ -165,7 +212,11 @@ pub struct Validator {
     found: Validation,
     granularity: i128,
     now: u64,
+    /// Timers that are armed or out in a batch.
     lives: HashMap<u64, Life>,
+    /// Timers that were named and are neither, nor freed.
+    idle: IdSet,
+    freed: IdSet,
     armed: u64,
     /// Timers left in each batch that is out.
     batches: HashMap<i64, u64>,
@@ -179,6 +230,8 @@ impl Validator {
             granularity: i128::from(metadata.granularity_ns()),
             now: 0,
             lives: HashMap::new(),
+            idle: IdSet::default(),
+            freed: IdSet::default(),
             armed: 0,
             batches: HashMap::new(),
         }
@@ -227,7 +280,7 @@ impl Validator {
     }
 
     fn timer(&mut self, row: &Row, timer: u64) {
-        let life = self.lives.get(&timer).copied();
+        let life = self.life(timer);
         if life == Some(Life::Freed) {
             return self.break_rule(row, Rule::UsedAfterFree, "uses an id whose handle was freed");
         }
@@ -275,8 +328,8 @@ impl Validator {
     }
 
     fn gap(&mut self) {
-        for life in self.lives.values_mut().filter(|life| matches!(life, Life::Armed { .. })) {
-            *life = Life::Idle;
+        for (timer, _) in self.lives.extract_if(|_, life| matches!(life, Life::Armed { .. })) {
+            self.idle.insert(timer);
         }
         self.armed = 0;
     }
@@ -302,7 +355,7 @@ impl Validator {
     /// One timer leaves its batch: done, or put back.
     fn leave(&mut self, row: &Row, timer: Option<u64>) {
         let batch = row.aux.unwrap_or(0);
-        let life = timer.and_then(|timer| self.lives.get(&timer).copied());
+        let life = timer.and_then(|timer| self.life(timer));
         let is_out = match (timer, life) {
             (None, _) => self.batches.get(&batch).is_some_and(|left| *left > 0),
             (Some(_), Some(Life::Out { batch: of, .. })) => of == batch,
@@ -321,11 +374,33 @@ impl Validator {
         }
     }
 
+    /// What is known of a timer, if anything was ever said of it.
+    fn life(&self, timer: u64) -> Option<Life> {
+        let rest = || self.idle.contains(timer).then_some(Life::Idle);
+        let freed = || self.freed.contains(timer).then_some(Life::Freed);
+        self.lives.get(&timer).copied().or_else(rest).or_else(freed)
+    }
+
     fn set(&mut self, timer: u64, life: Life) {
         let is_armed = |life: &Life| matches!(life, Life::Armed { .. });
         let arms = is_armed(&life);
-        let before = self.lives.insert(timer, life).as_ref().is_some_and(is_armed);
-        self.armed = self.armed + u64::from(arms) - u64::from(before);
+        let before = match life {
+            Life::Armed { .. } | Life::Out { .. } => {
+                self.idle.remove(timer);
+                self.lives.insert(timer, life)
+            }
+            Life::Idle => {
+                self.idle.insert(timer);
+                self.lives.remove(&timer)
+            }
+            Life::Freed => {
+                self.idle.remove(timer);
+                self.freed.insert(timer);
+                self.lives.remove(&timer)
+            }
+        };
+        let was_armed = before.as_ref().is_some_and(is_armed);
+        self.armed = self.armed + u64::from(arms) - u64::from(was_armed);
         self.found.armed_max = self.found.armed_max.max(self.armed);
     }
 
@@ -381,7 +456,7 @@ pub fn repair(trace: &Trace) -> Repair {
 
 /// Whether the row needs an armed timer where there is none.
 fn lacks_start(validator: &mut Validator, row: &Row) -> bool {
-    let life = row.timer_id.and_then(|timer| validator.lives.get(&timer));
+    let life = row.timer_id.and_then(|timer| validator.life(timer));
     let rule = match row.op {
         Op::Rearm => Rule::RearmUnarmed,
         Op::Cancel => Rule::CancelUnarmed,
