@@ -29,7 +29,9 @@ fn files(folder: &Path, wanted: fn(&str) -> bool) -> Result<Vec<(String, PathBuf
             found.push((name, path));
         }
     }
-    found.sort();
+    // By what stands before the first dot: `burst.toml` before `burst-idle.toml`.
+    let stem = |(name, _): &(String, PathBuf)| name.split('.').next().unwrap_or_default().to_owned();
+    found.sort_by_key(stem);
     Ok(found)
 }
 

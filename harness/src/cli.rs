@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cmd::dataset::DatasetArgs;
 use crate::select;
 use crate::spec::{AllocatorKind, ClockKind, Pass};
 
@@ -30,9 +31,11 @@ Examples, each of which works as typed:
   harness --workload burst --quick               the five side by side, fewer repetitions
   harness --impl heap:arity=2,heap:arity=8 --workload burst --n 1k,200k
   harness --impl wheel,array --workload burst --measure latency --clock cpu
+  harness --impl wheel --workload cycle:due=10+1000 --n 1k,10k    a sweep: a workload for each value
   harness --impl wheel --workload burst --format csv > burst.csv
   harness check --impl all --workload all        is every answer right? (no timing)
   harness list workloads --long                  what can be asked of a structure
+  harness explain wheel/burst                    what is timed and what is not, delays, queue length
 
 From a clone of the repository, `cargo run -p harness --` stands for `harness`.
 
@@ -55,8 +58,12 @@ pub enum Verb {
     Run(RunArgs),
     /// Print what there is, one name a line: `harness list impls`
     List(ListArgs),
+    /// Import, look at, check, convert or imitate recorded traces: `harness dataset stat node-http-keepalive`
+    Dataset(DatasetArgs),
     /// One small round of each cell against the reference: `harness check --impl all --workload all`
     Check(CheckArgs),
+    /// What a workload asks, what of it is timed, and what is not: `harness explain wheel/burst`
+    Explain(ExplainArgs),
 }
 
 /// Options of a run.
@@ -65,7 +72,8 @@ pub struct RunArgs {
     /// Structures, with parameters: `wheel`, `heap:arity=4,wheel:tick=1024`, `list*`, `five`, `all`
     #[arg(long = "impl", value_name = "NAMES", default_value = "five")]
     pub structures: Vec<String>,
-    /// Workloads: names, `all`, a glob, a TOML file, or `replay:FILE` for a recorded trace; repeatable
+    /// Workloads: names, `all`, a glob, a TOML file, or `replay:FILE` for a recorded trace; repeatable. Parameters
+    /// stand behind a colon, `burst:step=500,keep=100`; several values are a sweep, `cycle:due=10+1000+10000`
     #[arg(long, value_name = "NAMES", default_value = "burst")]
     pub workload: Vec<String>,
     /// Sizes: how many timers, such as `1k,200k,1m` (default: the workload's own)
@@ -163,6 +171,8 @@ pub enum Listed {
     Impls,
     /// Workloads, for `--workload`.
     Workloads,
+    /// Distributions, for the parameters of workloads.
+    Distributions,
     /// Columns of the tables.
     Metrics,
     /// Runs under results/.
@@ -184,6 +194,28 @@ pub struct CheckArgs {
     /// Where all randomness starts
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// Options of `explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainArgs {
+    /// What to explain: `burst`, `burst/10k`, `wheel/burst`, `wheel/burst/200k/time`
+    #[arg(value_name = "CELL")]
+    pub cell: String,
+    /// Where all randomness starts; the stream is that of block 1
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// How it is printed: table, md or json
+    #[arg(long, default_value = "table", value_parser = not_csv)]
+    pub format: Format,
+}
+
+/// A format of what is no table of rows.
+fn not_csv(text: &str) -> Result<Format, String> {
+    match Format::from_str(text, false) {
+        Ok(Format::Csv) | Err(_) => Err("write table, md or json".into()),
+        Ok(format) => Ok(format),
+    }
 }
 
 impl ValueEnum for Pass {
@@ -264,6 +296,6 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{typed}: {error}"));
             seen += 1;
         }
-        assert_eq!(seen, 7);
+        assert_eq!(seen, 9);
     }
 }

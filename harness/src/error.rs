@@ -46,6 +46,11 @@ impl Error {
         Self { exit: Exit::Failed, what: what.into(), mend: None }
     }
 
+    /// Somebody wants it to end: exit code 130.
+    pub fn interrupted(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Interrupted, what: what.into(), mend: None }
+    }
+
     /// The system refused something about a file.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
         Self::failed(format!("cannot {doing} {}: {error}", path.display()))

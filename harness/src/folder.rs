@@ -165,14 +165,22 @@ pub fn find(run: &str) -> Result<PathBuf, Error> {
         return runs().pop().ok_or_else(|| Error::failed("there is no run under results/ yet"));
     }
     let candidates = [PathBuf::from(run), Path::new(RESULTS).join(run)];
-    let found = candidates.into_iter().find(|folder| folder.join(MANIFEST).is_file());
-    found.ok_or_else(|| {
-        let known: Vec<_> =
-            runs().iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect();
-        let hint = did_you_mean(run, known.iter().map(String::as_str));
-        Error::failed(format!("no run is called `{run}`{hint}"))
-            .mend("`harness list runs` prints all of them")
+    if let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST).is_file()) {
+        return Ok(folder.clone());
+    }
+    Err(match candidates.iter().find(|folder| folder.is_dir()) {
+        Some(folder) => {
+            let what = format!("{} has no {MANIFEST}, so what was to be run is not known", folder.display());
+            Error::failed(what).mend("is it the folder of a run? If the file was lost, start a new run")
+        }
+        None => unknown(run),
     })
+}
+
+fn unknown(run: &str) -> Error {
+    let known: Vec<_> = runs().iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect();
+    let hint = did_you_mean(run, known.iter().map(String::as_str));
+    Error::failed(format!("no run is called `{run}`{hint}")).mend("`harness list runs` prints all of them")
 }
 
 /// The folders of all runs under `results/`, oldest first.

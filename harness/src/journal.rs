@@ -131,14 +131,40 @@ fn whole_lines(path: &Path) -> Result<String, Error> {
 
 /// Writes a file so that its old or its new content is there, and never a part of it.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<(), Error>) -> Result<(), Error> {
+    let file = written_beside(path, write)?;
+    file.persist(path).map_err(|error| Error::file("write", path, &error.error))?;
+    Ok(())
+}
+
+/// Writes a new file, whole or not at all. One that is there is refused, also when it came meanwhile.
+pub fn create(path: &Path, write: impl FnOnce(&mut File) -> Result<(), Error>) -> Result<(), Error> {
+    let there = || {
+        let what = format!("{} is there already", path.display());
+        Error::failed(what).mend("name another file, or remove that one")
+    };
+    if path.exists() {
+        return Err(there());
+    }
+    let file = written_beside(path, write)?;
+    file.persist_noclobber(path).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => there(),
+        _ => Error::file("write", path, &error.error),
+    })?;
+    Ok(())
+}
+
+/// A whole file that has not got its name yet.
+fn written_beside(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), Error>,
+) -> Result<tempfile::NamedTempFile, Error> {
     let refused = |error: &io::Error| Error::file("write", path, error);
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| refused(&error))?;
     write(file.as_file_mut())?;
     file.as_file().sync_all().map_err(|error| refused(&error))?;
     readable_by_all(file.as_file()).map_err(|error| refused(&error))?;
-    file.persist(path).map_err(|error| refused(&error.error))?;
-    Ok(())
+    Ok(file)
 }
 
 /// A temporary file is its owner's alone; a result is meant to be read.

@@ -8,10 +8,40 @@ pub mod time;
 
 use std::collections::HashSet;
 
+use serde::Serialize;
+
 use self::latency::Latency;
 use crate::drive::{Meter, QueueSize, Tally, Watch};
-use crate::spec::Operation;
+use crate::spec::{Operation, Pass};
 use crate::stream::{Kind, Point, Stream};
+
+/// What a pass looks at and what it leaves out, in words. It stands beside the code that does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Account {
+    /// What is in its figures.
+    pub measured: &'static str,
+    /// What happens meanwhile and is not.
+    pub outside: &'static str,
+    /// What is set aside before the queue is made.
+    pub before: &'static str,
+    /// What is dropped when nobody looks on any more.
+    pub after: &'static str,
+}
+
+/// The account of a pass.
+pub fn account(pass: Pass) -> Account {
+    match pass {
+        Pass::Time => time::ACCOUNT,
+        Pass::Latency => latency::ACCOUNT,
+        Pass::Resident => resident::ACCOUNT,
+        Pass::Heap => heap::ACCOUNT,
+        Pass::Count => count::ACCOUNT,
+    }
+}
+
+/// What every pass drops at its end.
+const DROPPED: &str =
+    "what the stream leaves: the queue, unless the stream drops it, and batches that are out";
 
 /// The meter of every pass but `time`, so that one driver is compiled for all of them. Before it reads the
 /// clock it looks which of the two it is, which is a fraction of what a reading costs.

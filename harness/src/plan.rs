@@ -114,10 +114,9 @@ impl Plan {
         groups
     }
 
-    /// Seed of the stream of a block: it follows from the plan's seed and the block alone. It has 52 bits, so
-    /// that whatever reads a table, or its JSON, reads it exactly.
+    /// Seed of the stream of a block.
     pub fn block_seed(&self, block: u32) -> u64 {
-        xxh3_64_with_seed(&block.to_le_bytes(), self.seed) >> 12
+        block_seed(self.seed, block)
     }
 
     fn block(&self, workload: usize, size: u64, block: u32) -> Group {
@@ -165,6 +164,12 @@ impl Plan {
             seed: 0,
         }
     }
+}
+
+/// Seed of the stream of a block: it follows from the plan's seed and the block alone. It has 52 bits, so
+/// that whatever reads a table, or its JSON, reads it exactly.
+pub fn block_seed(seed: u64, block: u32) -> u64 {
+    xxh3_64_with_seed(&block.to_le_bytes(), seed) >> 12
 }
 
 /// Whether a pass is timed: it runs once a block, and nothing runs beside it.

@@ -261,6 +261,8 @@ row! {
         resident_bytes_per_timer: Option<f64>,
         /// Highest resident bytes of the whole worker (`resident`)
         resident_bytes_peak: Option<u64>,
+        /// Bytes of the operation stream: in resident bytes at every point, `empty` included, so in no difference (`resident`)
+        stream_bytes: Option<u64>,
         /// `enqueue` calls
         enqueued: Option<u64>,
         /// `take` calls: rounds

@@ -108,6 +108,7 @@ impl Rows<'_> {
             live_bytes_per_timer: per_timer(&report.memory, |sample| sample.live_bytes),
             resident_bytes_per_timer: per_timer(&report.memory, |sample| sample.resident_anon_bytes),
             resident_bytes_peak: report.memory.iter().filter_map(|sample| sample.resident_peak_bytes).max(),
+            stream_bytes: report.stream_bytes,
             replay_expiries: expiries,
             replay_reproduced: reproduced,
             ..row

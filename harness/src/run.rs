@@ -1,12 +1,13 @@
 //! Carries a plan out: streams are laid down, workers run, and what they finish goes into the journal.
 //!
 //! ```text
-//! group of cells -> stream on disk, reference's outcome (all processors, nothing timed runs)
+//! group of cells -> stream on disk, and meanwhile the reference's outcomes (all processors, nothing timed runs)
 //!                -> timed cells one at a time; the others side by side
 //!                -> each: worker -> compare with the reference -> journal
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,13 +26,12 @@ use crate::latency;
 use crate::plan::{Cell, Group, Plan, timed};
 use crate::progress::Progress;
 use crate::record::word;
-use crate::select::Structure;
 use crate::spawn::{Ending, Launcher};
 use crate::spec::{Pass, Report, Spec};
 use crate::stream::Stream;
 use crate::truth::{self, Truth};
 use crate::workload::Workload;
-use crate::workload::replay::reproduction;
+use crate::workload::replay::{Laid, reproduction};
 
 /// A flag that SIGINT and SIGTERM set. The second signal ends the process at once.
 pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Error> {
@@ -67,7 +67,16 @@ struct Prepared {
     hash: String,
     phases: Vec<String>,
     /// By the tick that a structure rounds to.
-    outcomes: BTreeMap<u64, Truth>,
+    expected: BTreeMap<u64, Expected>,
+}
+
+/// What a structure that rounds to some tick must come to.
+#[derive(Clone)]
+struct Expected {
+    truth: Truth,
+    /// Of an exact replay: how many recorded expiries the reference reproduces, and of how many. A structure
+    /// whose answers equal the reference's reproduces the same.
+    reproduced: Option<[u64; 2]>,
 }
 
 impl Run<'_> {
@@ -95,8 +104,9 @@ struct Working<'a> {
     written: Mutex<Written>,
     /// Hashes of the streams that finished cells had, by workload, size and seed.
     hashes: BTreeMap<(usize, u64, u64), String>,
-    /// Of each replay, by workload and the tick that a structure rounds to.
-    reproduced: BTreeMap<(usize, u64), [u64; 2]>,
+    /// What was found out before, by the stream's hash, whether payloads have ids, and tick: blocks of a
+    /// workload that leaves nothing to chance share a stream.
+    known: Mutex<HashMap<(u64, bool, u64), Expected>>,
 }
 
 /// What the cells that run side by side share.
@@ -113,22 +123,6 @@ fn slow(cell: &Cell) -> Slow {
     (cell.structure.to_string(), cell.workload, cell.size, cell.pass)
 }
 
-/// How many of its recorded expiries each replay reproduces, and of how many. The reference is asked: a
-/// structure whose answers equal the reference's reproduces the same.
-fn reproduced(run: &Run<'_>) -> Result<BTreeMap<(usize, u64), [u64; 2]>, Error> {
-    let ticks: BTreeSet<u64> = run.plan.structures.iter().map(Structure::tick).collect();
-    let mut found = BTreeMap::new();
-    for (index, workload) in run.workloads.iter().enumerate() {
-        let Some(replay) = workload.replay() else { continue };
-        let laid = replay.lay(workload.name());
-        for &tick in &ticks {
-            let reproduction = reproduction(&laid, tick).map_err(|error| Error::usage(error.to_string()))?;
-            found.insert((index, tick), [reproduction.reproduced, reproduction.recorded]);
-        }
-    }
-    Ok(found)
-}
-
 impl<'a> Working<'a> {
     fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Result<Self, Error> {
         let mut entries = std::mem::take(&mut run.finished);
@@ -143,13 +137,12 @@ impl<'a> Working<'a> {
             }
             hashes.insert((cell.workload, cell.size, cell.seed), entry.stream_hash.clone());
         }
-        let reproduced = reproduced(&run)?;
         Ok(Self {
             run,
             streams,
             written: Mutex::new(Written { journal, entries, given_up }),
             hashes,
-            reproduced,
+            known: Mutex::default(),
         })
     }
 
@@ -189,20 +182,60 @@ impl<'a> Working<'a> {
     }
 
     fn prepare(&self, group: &Group) -> Result<Prepared, Error> {
-        let stream = stream(&self.run.workloads[group.workload], group.size, group.seed)?;
-        let hash = format!("{:016x}", stream.hash());
-        let earlier = self.hashes.get(&(group.workload, group.size, group.seed));
-        if earlier.is_some_and(|earlier| *earlier != hash) {
-            let name = &self.run.plan.workloads[group.workload].name;
-            return Err(Error::failed(format!("{name} is not what it was when this run was started"))
-                .mend("its file or the harness has changed since: start a new run"));
-        }
+        let workload = &self.run.workloads[group.workload];
+        let exact = workload.replay().filter(|replay| replay.is_exact());
+        let laid = exact.map(|replay| replay.lay_from(workload.name(), group.seed));
+        let stream = match &laid {
+            Some(laid) => Cow::Borrowed(&laid.stream),
+            None => Cow::Owned(stream(workload, group.size, group.seed)?),
+        };
+        let hash = stream.hash();
+        self.is_as_it_was(group, hash)?;
         let path = self.streams.path().join(group.cells[0].index.to_string());
-        stream.write(&path).map_err(|error| Error::failed(error.to_string()))?;
+        let write = || stream.write(&path).map_err(|error| Error::failed(error.to_string()));
+        let (written, expected) = rayon::join(write, || self.expected(group, hash, &stream, laid.as_ref()));
+        written?;
+        let phases = stream.header.phases.clone();
+        Ok(Prepared { hash: format!("{hash:016x}"), expected: expected?, phases, path })
+    }
+
+    /// The stream of a run that is gone on with must be the one that it was started with.
+    fn is_as_it_was(&self, group: &Group, hash: u64) -> Result<(), Error> {
+        let earlier = self.hashes.get(&(group.workload, group.size, group.seed));
+        if earlier.is_none_or(|earlier| *earlier == format!("{hash:016x}")) {
+            return Ok(());
+        }
+        let name = &self.run.plan.workloads[group.workload].name;
+        Err(Error::failed(format!("{name} is not what it was when this run was started"))
+            .mend("its file or the harness has changed since: start a new run"))
+    }
+
+    /// What the reference makes of the stream, for each tick that a structure of the group rounds to.
+    fn expected(
+        &self,
+        group: &Group,
+        hash: u64,
+        stream: &Stream,
+        laid: Option<&Laid>,
+    ) -> Result<BTreeMap<u64, Expected>, Error> {
         let has_ids = group.cells[0].payload.has_id();
         let ticks: HashSet<u64> = group.cells.iter().map(|cell| cell.structure.tick()).collect();
-        let outcomes = ticks.into_par_iter().map(|tick| (tick, truth::truth(&stream, has_ids, tick)));
-        Ok(Prepared { hash, outcomes: outcomes.collect(), phases: stream.header.phases, path })
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = |tick: u64| {
+            if let Some(expected) = known().get(&(hash, has_ids, tick)) {
+                return Ok((tick, expected.clone()));
+            }
+            let (truth, found) = rayon::join(
+                || truth::truth(stream, has_ids, tick),
+                || laid.map(|laid| reproduction(laid, tick)).transpose(),
+            );
+            let found = found.map_err(|error| Error::usage(error.to_string()))?;
+            let reproduced = found.map(|found| [found.reproduced, found.recorded]);
+            let expected = Expected { truth, reproduced };
+            known().insert((hash, has_ids, tick), expected.clone());
+            Ok((tick, expected))
+        };
+        ticks.into_par_iter().map(find).collect()
     }
 
     fn group(&self, group: &Group, prepared: &Prepared) -> Result<(), Error> {
@@ -269,8 +302,8 @@ impl<'a> Working<'a> {
         report: Report,
         entry: &mut Entry,
     ) -> Result<(), Error> {
-        let expected = &prepared.outcomes[&cell.structure.tick()];
-        match compare::check(&cell.structure, &report.outcome, expected) {
+        let expected = &prepared.expected[&cell.structure.tick()];
+        match compare::check(&cell.structure, &report.outcome, &expected.truth) {
             Ok(check) => entry.check = Some(check.to_owned()),
             Err(difference) => (entry.status, entry.detail) = (Status::Wrong, Some(difference)),
         }
@@ -280,7 +313,7 @@ impl<'a> Working<'a> {
                 _ = fs::remove_file(samples);
             }
         }
-        entry.reproduced = self.reproduced.get(&(cell.workload, cell.structure.tick())).copied();
+        entry.reproduced = expected.reproduced;
         entry.report = Some(report);
         Ok(())
     }

@@ -272,6 +272,14 @@ fn resident(summary: &Summary<'_>) -> Grid {
     let live = rows.figures(|of| of.whole(|own| own.live_bytes_per_timer));
     rows.grid.column("bytes a timer\nresident", numbers(&per_timer));
     rows.grid.column("bytes a timer\nlive heap", numbers(&live));
+    let stream = rows.figures(|of| of.whole(|own| own.stream_bytes.map(|bytes| bytes as f64)));
+    if let Some(bytes) = stream.into_iter().flatten().next() {
+        let (unit, size) = memory_unit(&[Some(bytes)]);
+        rows.grid.notes.push(format!(
+            "Every RSS, `empty` too, has {} {unit} of operations in it that the worker was given; bytes a timer have not.",
+            fixed(bytes / size, usize::from(unit != "B"))
+        ));
+    }
     rows.grid.notes.push(
         "`empty` is the worker's own floor. Bytes a timer: at `filled`, less those at `empty`, payload included; resident ones are of anonymous memory.".into(),
     );

@@ -92,6 +92,8 @@ pub struct Report {
     pub memory: Vec<MemorySample>,
     /// dhat's figures (`heap`).
     pub heap: Option<HeapFigures>,
+    /// Bytes of the operation stream that the worker holds all the time (`resident`).
+    pub stream_bytes: Option<u64>,
     /// What the clock is and costs.
     pub clock: Option<ClockFigures>,
     /// The allocator that served, with its version and options as read back from it.

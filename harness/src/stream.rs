@@ -45,7 +45,7 @@ pub struct Op {
 pub enum Kind {
     /// A phase begins: `id` is its index in [`Header::phases`].
     Phase,
-    /// `enqueue(at)`, timer `id`.
+    /// `enqueue(at)`, timer `id`. It is asked for at `arg` where that is ahead of the last take: no queue is told.
     Enqueue,
     /// `take(now = at, limit = min(arg, len - id))` into `batch`: `id` timers are to stay queued at least.
     Take,
@@ -58,7 +58,7 @@ pub enum Kind {
     DropBatch,
     /// `cancel` of timer `id`. A miss is counted, not an error.
     Cancel,
-    /// `reschedule` of timer `id` to `at`; when it is not queued, it is enqueued anew.
+    /// `reschedule` of timer `id` to `at`; when it is not queued, it is enqueued anew. `arg` as for `Enqueue`.
     Rearm,
     /// `get` of timer `id`.
     Get,

@@ -450,6 +450,104 @@ fn a_run_that_does_not_exist_is_named_and_the_nearest_is_suggested() {
 }
 
 #[test]
+fn a_run_whose_manifest_is_missing_is_told_so() {
+    let folder = folder();
+    assert_eq!(code(&output(&folder, &small(&["--measure", "time", "--out", "run"]))), 0);
+    fs::remove_file(folder.path().join("run/manifest.json")).unwrap();
+    let again = output(&folder, &["--resume", "run"]);
+    assert_eq!(code(&again), 1);
+    assert!(
+        words(&again).contains("run has no manifest.json, so what was to be run is not known"),
+        "{}",
+        words(&again)
+    );
+    assert!(words(&again).contains("start a new run"), "{}", words(&again));
+}
+
+#[test]
+fn a_sweep_of_a_parameter_is_a_workload_for_each_value_and_is_gone_on_with() {
+    let folder = folder();
+    let typed = [
+        "--impl",
+        "list",
+        "--workload",
+        "cycle:due=5+7,rounds=3,payload=0+16",
+        "--n",
+        "20,30",
+        "--blocks",
+        "1",
+    ];
+    let run =
+        output(&folder, &[&typed[..], &["--measure", "time", "--out", "run", "--format", "csv"]].concat());
+    assert_eq!(code(&run), 0, "{}", words(&run));
+    let csv = out(&run);
+    for due in [5, 7] {
+        for payload in [0, 16] {
+            let name = format!("\"cycle:due={due},rounds=3,payload={payload}\"");
+            let cells = csv.lines().filter(|line| line.contains(&name) && line.contains(",cell,"));
+            assert_eq!(cells.count(), 2, "{name}: a cell for each size\n{csv}");
+        }
+    }
+    let again = output(&folder, &["--resume", "run"]);
+    assert_eq!(code(&again), 0, "{}", words(&again));
+    refused(&["--workload", "burst:payload=16", "--payload", "64"], 2, &["a payload is given twice"]);
+    refused(&["--workload", "cycle:due=5,due=7"], 2, &["`due` is given twice", "due=value+value"]);
+}
+
+#[test]
+fn a_malformed_workload_is_told_how_to_mend_it() {
+    let folder = folder();
+    fs::write(folder.path().join("mine.toml"), "model = \"burst\"\nn = [1,\n").unwrap();
+    let output = output(&folder, &["--workload", "mine.toml"]);
+    assert_eq!(code(&output), 1);
+    let said = words(&output);
+    assert!(said.contains("mine.toml:") && said.contains("\n    a definition is TOML: "), "{said}");
+}
+
+#[test]
+fn a_scaled_replay_says_so_wherever_its_figures_stand() {
+    let folder = folder();
+    let typed =
+        ["--workload", "replay-node-http:copies=2", "--impl", "heap", "--blocks", "1", "--measure", "time"];
+    let table = output(&folder, &typed);
+    assert!(
+        out(&table).contains("heap on replay-node-http:copies=2 (scaled x 2), n = "),
+        "{}",
+        words(&table)
+    );
+    assert!(
+        out(&table).contains("1904 of 1904") || out(&table).contains("1,904 of 1,904"),
+        "{}",
+        out(&table)
+    );
+    let csv = out(&output(&folder, &[&typed[..], &["--format", "csv"]].concat()));
+    assert!(csv.lines().skip(1).all(|line| line.contains("(scaled x 2)")), "{csv}");
+    // In a closed loop no recorded expiry is looked for.
+    let typed =
+        ["--workload", "replay-node-http:batch=100m", "--impl", "heap", "--blocks", "1", "--measure", "time"];
+    let table = output(&folder, &typed);
+    assert_eq!(code(&table), 0);
+    assert!(!out(&table).contains("reproduced"), "{}", out(&table));
+}
+
+#[test]
+fn check_passes_every_structure_on_a_scaled_replay() {
+    let folder = folder();
+    let output = output(
+        &folder,
+        &[
+            "check",
+            "--impl",
+            "all",
+            "--workload",
+            "replay-node-http:copies=3,expiries=exact+closed-loop,batch=0+1g",
+        ],
+    );
+    assert_eq!(code(&output), 0, "{}{}", out(&output), words(&output));
+    assert!(out(&output).contains("(scaled x 3)") && !out(&output).contains("wrong"));
+}
+
+#[test]
 fn resume_takes_its_plan_from_the_folder_alone() {
     refused(&["--resume", "x", "--n", "5"], 2, &["cannot be used with"]);
 }
@@ -461,10 +559,13 @@ fn lists_have_one_name_a_line_first_on_the_line() {
         let text = out(&output(&folder, words));
         text.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    for what in ["impls", "workloads", "metrics"] {
+    for what in ["impls", "workloads", "distributions", "metrics"] {
         assert_eq!(names(&["list", what]), names(&["list", what, "--long"]), "{what}");
     }
     assert!(names(&["list", "impls"]).iter().any(|name| name == "wheel"));
+    assert!(names(&["list", "distributions"]).iter().any(|name| name == "negative-triangular"));
+    let long = out(&output(&folder, &["list", "workloads", "--long"]));
+    assert!(long.lines().all(|line| line.contains("; source: ")), "{long}");
     assert!(names(&["list", "metrics"]).iter().any(|name| name == "latency_ns_p999"));
     assert_eq!(names(&["list", "runs"]), Vec::<String>::new());
 }

@@ -15,7 +15,7 @@ use harness::spec::{ClockKind, MemorySample, Operation, Pass, PayloadKind, Repor
 use harness::stream::{Kind, Outcome, Point, Stream};
 use impls::queue::{Params, TimerQueue};
 use impls::reference::Reference;
-use support::{Cell, burst, fill_and_drain};
+use support::{Cell, burst, fill_and_drain, header, in_order, op};
 
 const PASSES: [Pass; 5] = [Pass::Time, Pass::Latency, Pass::Resident, Pass::Heap, Pass::Count];
 
@@ -340,4 +340,46 @@ fn a_worker_dies_with_its_parent() {
         thread::sleep(Duration::from_millis(20));
     }
     assert!(matches!(state(), None | Some('Z')), "it still runs: {:?}", state());
+}
+
+/// The filled queue with so many calls of `next_expiry` behind it, which leave it as it is.
+fn padded(calls: usize) -> Stream {
+    let mut ops = vec![op(Kind::Phase, 0, 0, 0), op(Kind::Sample, 0, 0, Point::Empty as u32)];
+    ops.extend(in_order(TIMERS));
+    ops.extend(std::iter::repeat_n(op(Kind::NextExpiry, 0, 0, 0), calls));
+    ops.push(op(Kind::Sample, 0, 0, Point::Filled as u32));
+    Stream { header: header(TIMERS, &["fill"]), ops }
+}
+
+const TIMERS: u32 = 100_000;
+
+/// Bytes of the stream, of anonymous memory at `empty`, and of that for each timer at `filled`.
+fn resident(structure: &str, calls: usize) -> (u64, u64, f64) {
+    let report = Cell::new(structure, Pass::Resident, &padded(calls)).report();
+    let anonymous = |point| {
+        let sample = report.memory.iter().find(|sample| sample.point == point).unwrap();
+        sample.resident_anon_bytes.unwrap()
+    };
+    let of_a_timer = (anonymous(Point::Filled) - anonymous(Point::Empty)) as f64 / f64::from(TIMERS);
+    (report.stream_bytes.unwrap(), anonymous(Point::Empty), of_a_timer)
+}
+
+#[test]
+fn operations_are_in_resident_memory_at_every_point_and_in_no_figure_of_a_timer() {
+    const MORE: u64 = 1_000_000;
+    // The list frees nothing while it grows. What the others free meanwhile, the allocator gives back after a
+    // time, which a slow run may see: the most of three runs has not seen it.
+    for (structure, runs, within) in [("list", 1, 1.0), ("wheel", 3, 4.0), ("array", 3, 4.0)] {
+        let most = |calls| {
+            let runs = (0..runs).map(|_| resident(structure, calls));
+            runs.max_by(|a, b| a.2.total_cmp(&b.2)).unwrap()
+        };
+        let (few, many) = (most(0), most(MORE as usize));
+        assert_eq!(many.0 - few.0, MORE * 24, "{structure}");
+        // They are there, so a figure that had them in it would show 240 bytes a timer more.
+        let empty = many.1 - few.1;
+        assert!((MORE * 23..MORE * 25).contains(&empty), "{structure}: {empty} bytes more at `empty`");
+        assert!((few.2 - many.2).abs() < within, "{structure}: {} and {} bytes a timer", few.2, many.2);
+        assert!(few.2 > 20.0, "{structure}: {} bytes a timer", few.2);
+    }
 }

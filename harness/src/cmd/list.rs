@@ -7,13 +7,14 @@ use crate::cli::{ListArgs, Listed};
 use crate::error::{Error, Exit};
 use crate::folder::{self, Manifest};
 use crate::record::{Measurement, Memory, Row};
-use crate::workload::{self, Definition};
+use crate::workload::{self, Definition, distribution};
 
 /// Prints the names, with `--long` what each is.
 pub fn list(args: &ListArgs) -> Result<Exit, Error> {
     let named = match args.what {
         Listed::Impls => registry::ENTRIES.iter().map(structure).collect(),
         Listed::Workloads => workload::builtin().iter().map(definition).collect(),
+        Listed::Distributions => distribution::KNOWN.iter().map(known).collect(),
         Listed::Metrics => metrics(),
         Listed::Runs => runs(),
     };
@@ -45,17 +46,22 @@ fn structure(entry: &Entry) -> (String, String) {
 
 fn definition(known: &Definition) -> (String, String) {
     let sizes: Vec<_> = known.sizes.iter().map(u64::to_string).collect();
-    let parameter = |(key, value): (&String, &toml::Value)| format!(" {key}={value}");
+    let parameter = |(key, value): (&String, &toml::Value)| format!(" {key}={}", workload::shown(value));
     let parameters: String = known.parameters.iter().map(parameter).collect();
     let about = format!(
-        "{}; favours: {}; hurts: {}; n {}; payload {}; parameters:{parameters}",
+        "{}; favours: {}; hurts: {}; source: {}; n {}; payload {}; parameters:{parameters}",
         known.summary,
         known.favours,
         known.hurts,
+        known.source,
         sizes.join(","),
         known.payload,
     );
     (known.name.clone(), about)
+}
+
+fn known(distribution: &distribution::Known) -> (String, String) {
+    (distribution.name().to_owned(), format!("{}: {}", distribution.usage, distribution.about))
 }
 
 fn metrics() -> Vec<(String, String)> {

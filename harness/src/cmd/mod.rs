@@ -1,6 +1,8 @@
 //! One file a verb.
 
 pub mod check;
+pub mod dataset;
+pub mod explain;
 pub mod list;
 pub mod run;
 
@@ -27,5 +29,7 @@ pub fn dispatch(cli: crate::cli::Cli) -> Result<Exit, Error> {
         Some(Verb::Run(args)) => run::run(&args),
         Some(Verb::List(args)) => list::list(&args),
         Some(Verb::Check(args)) => check::check(&args),
+        Some(Verb::Dataset(args)) => dataset::dataset(&args),
+        Some(Verb::Explain(args)) => explain::explain(&args),
     }
 }

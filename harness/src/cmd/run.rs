@@ -82,7 +82,7 @@ pub(super) fn workloads(selectors: &[String]) -> Result<Vec<Workload>, Error> {
     Ok(found)
 }
 
-fn of_workload(error: &workload::WorkloadError) -> Error {
+pub(super) fn of_workload(error: &workload::WorkloadError) -> Error {
     let words = error.to_string();
     if error.is_usage() { Error::usage(words) } else { Error::failed(words) }
 }
@@ -93,6 +93,13 @@ fn plan(args: &RunArgs, workloads: &[Workload]) -> Result<Plan, Error> {
             .mend("leave --n away, or name a workload that is made"));
     }
     let asked = args.payload.as_deref().map(payload).transpose()?;
+    if let (Some(_), Some(own)) = (asked, workloads.iter().find(|workload| workload.names_payload())) {
+        return Err(Error::usage(format!(
+            "a payload is given twice: by --payload and by {}",
+            own.selector()
+        ))
+        .mend("leave one of them away"));
+    }
     let planned = workloads.iter().map(|workload| planned(workload, &args.n, asked));
     let mut passes = args.measure.clone();
     passes.sort_unstable();
@@ -124,7 +131,7 @@ pub(super) fn planned(
     }
     let parameters = workload.parameters().into_iter().map(|(key, value)| format!("{key}={value}"));
     Ok(PlannedWorkload {
-        selector: from_anywhere(workload.name()),
+        selector: from_anywhere(workload.selector()),
         name: workload.name().to_owned(),
         parameters: parameters.collect::<Vec<_>>().join(","),
         sizes,
@@ -156,27 +163,39 @@ fn from_anywhere(name: &str) -> String {
 
 /// Whether every cell has room in memory.
 fn fits(plan: &Plan, workloads: &[Workload]) -> Result<(), Error> {
-    let Some(available) = machine::memory_available() else { return Ok(()) };
     for (planned, workload) in plan.workloads.iter().zip(workloads) {
-        for &size in &planned.sizes {
-            let need = plan::memory_need(size, planned.payload, workload.stream_bytes(size));
-            if need > available {
-                let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-                return Err(Error::failed(format!(
-                    "{} with n = {} needs about {:.1} GiB of memory, and {:.1} GiB can be had",
-                    planned.name,
-                    select::thousands(size),
-                    gib(need),
-                    gib(available)
-                ))
-                .mend(format!(
-                    "give a smaller --n; about {} fit",
-                    select::thousands(size_that_fits(size, need, available))
-                )));
-            }
-        }
+        planned.sizes.iter().try_for_each(|size| has_room(workload, *size, planned.payload))?;
     }
     Ok(())
+}
+
+/// Whether a cell has room in memory.
+pub(super) fn has_room(workload: &Workload, size: u64, payload: PayloadKind) -> Result<(), Error> {
+    let Some(available) = machine::memory_available() else { return Ok(()) };
+    let need = plan::memory_need(size, payload, workload.stream_bytes(size));
+    if need <= available {
+        return Ok(());
+    }
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    Err(Error::failed(format!(
+        "{} with n = {} needs about {:.1} GiB of memory, and {:.1} GiB can be had",
+        workload.name(),
+        select::thousands(size),
+        gib(need),
+        gib(available)
+    ))
+    .mend(smaller(workload, size, need, available)))
+}
+
+/// What would fit.
+fn smaller(workload: &Workload, size: u64, need: u64, available: u64) -> String {
+    match workload.replay() {
+        Some(_) => "give fewer `copies`, or a larger `batch`".into(),
+        None => {
+            let fit = select::thousands(size_that_fits(size, need, available));
+            format!("give a smaller --n; about {fit} fit")
+        }
+    }
 }
 
 /// A round size below what would fit.

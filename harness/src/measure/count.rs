@@ -7,6 +7,14 @@ use crate::drive::{Tally, Watch};
 use crate::spec::Report;
 use crate::stream::{Kind, Stream};
 
+/// See [`super::Account`].
+pub(super) const ACCOUNT: super::Account = super::Account {
+    measured: "what the structure's probe counts in each kind of operation: entries visited, moved, compared, cascaded",
+    outside: "nothing is timed; idling and purging are skipped; every payload is a block, as counts do not depend on it",
+    before: "the operations, a place for each handle",
+    after: super::DROPPED,
+};
+
 /// Looks on in the `count` pass, at a structure that reports to [`Counting`].
 #[derive(Debug)]
 pub struct Count {

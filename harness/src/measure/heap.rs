@@ -9,6 +9,15 @@ use crate::drive::{QueueSize, Tally, Watch};
 use crate::spec::{HeapFigures, MemorySample, Report};
 use crate::stream::{Kind, Point, Stream};
 
+/// See [`super::Account`].
+pub(super) const ACCOUNT: super::Account = super::Account {
+    measured: "blocks and bytes requested, by dhat: in all, at the peak, at the end, for each kind of operation, and at \
+               each look at memory; payloads are requested where they are enqueued, and are in the figures",
+    outside: "nothing is timed; idling and purging are skipped",
+    before: "the operations, a place for each handle; dhat starts after that, so they are not in its figures",
+    after: "what the stream leaves, after dhat has read its figures: `end` has it",
+};
+
 /// Looks on in the `heap` pass, which needs dhat as the allocator.
 ///
 /// The profile begins when all but the queue has been set aside, and is written at the end, also while a

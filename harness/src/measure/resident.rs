@@ -12,6 +12,15 @@ use crate::drive::{QueueSize, Tally, Watch};
 use crate::spec::{MemorySample, Report};
 use crate::stream::{Kind, Point, Stream};
 
+/// See [`super::Account`].
+pub(super) const ACCOUNT: super::Account = super::Account {
+    measured: "resident memory of the whole process and the allocator's own figures at each look; at `empty` the \
+               operations and handles are there and the queue is not, so the figures above `empty` have neither",
+    outside: "nothing is timed; payloads are made where they are enqueued, and are in the figures",
+    before: "the operations, a place for each handle; then free pages are given back, and the peak starts anew",
+    after: super::DROPPED,
+};
+
 /// Looks on in the `resident` pass. Reading a point allocates nothing.
 #[derive(Debug)]
 pub struct Resident {
@@ -38,6 +47,7 @@ impl Resident {
     pub fn report(self, stream: &Stream, report: &mut Report) {
         report.operations = self.ledger.operations(stream, |(), _| {});
         report.memory = self.samples;
+        report.stream_bytes = Some(size_of_val(stream.ops.as_slice()) as u64);
     }
 
     fn look(&self) -> (Status, Figures) {

@@ -15,6 +15,17 @@ use crate::drive::{Meter, Tally, Watch};
 use crate::spec::{ClockFigures, PhaseCost, Report};
 use crate::stream::{Kind, Stream};
 
+/// See [`super::Account`].
+pub(super) const ACCOUNT: super::Account = super::Account {
+    measured: "segments, that is runs of operations of one kind: a reading of the clock at the end of each, and one more \
+               where a phase or a look at memory comes between; the clock's median cost is taken off, and what the \
+               driver does between two operations is in it. Of whole phases wall and CPU time, faults, switches",
+    outside: "looks at memory are skipped, and so are idling and purging; payloads are made beforehand",
+    before: "the operations, a place for each handle if timers are named again, a payload for each enqueue and re-arm",
+    after: "what the stream leaves (the queue, unless the stream drops it, and batches that are out), and payloads that \
+            no re-arm needed",
+};
+
 /// The meter of the `time` pass.
 #[derive(Debug)]
 pub struct Time {

@@ -98,6 +98,11 @@ impl Stream {
         write().map_err(|kind| StreamError { path: path.to_owned(), kind })
     }
 
+    /// Bytes of its file.
+    pub fn file_bytes(&self) -> u64 {
+        (self.preamble().len() + size_of_val(self.ops.as_slice())) as u64
+    }
+
     /// The xxh3 hash of its file.
     pub fn hash(&self) -> u64 {
         let mut hash = Xxh3::new();

@@ -34,8 +34,12 @@ pub struct Definition {
     pub sizes: Vec<u64>,
     /// The payload, when none is asked for.
     pub payload: PayloadKind,
+    /// The comment that its file begins with.
+    pub about: String,
     /// The parameters of the model, defaults included.
     pub parameters: toml::Table,
+    /// What its file says of each parameter, as texts.
+    pub meanings: toml::Table,
     /// The file, as it is called in messages.
     pub file: String,
 }
@@ -95,6 +99,19 @@ pub fn builtin_traces() -> impl Iterator<Item = &'static str> {
 }
 
 impl Definition {
+    /// What is known of each parameter: from its own file, or from a built-in one of the same model.
+    pub fn known_meanings(&self) -> Vec<(String, String)> {
+        let same_model = builtin().iter().filter(|known| known.model == self.model);
+        let mut found = toml::Table::new();
+        for definition in [self].into_iter().chain(same_model) {
+            for (key, meaning) in &definition.meanings {
+                found.entry(key.clone()).or_insert_with(|| meaning.clone());
+            }
+        }
+        let text = |meaning: &toml::Value| meaning.as_str().unwrap_or_default().to_owned();
+        found.iter().map(|(key, meaning)| (key.clone(), text(meaning))).collect()
+    }
+
     /// Reads a definition of one's own.
     pub fn read(path: &Path) -> Result<(Self, Box<dyn super::Model>), WorkloadError> {
         let text = fs::read_to_string(path).map_err(|source| WorkloadError::io(path, source))?;
@@ -106,7 +123,7 @@ impl Definition {
     pub(super) fn parse(file: &str, text: &str) -> Result<(Self, Made), WorkloadError> {
         let located = |error: &toml::de::Error| {
             let line = error.span().map(|span| line_of(text, span.start));
-            WorkloadError::file(file, line, mended(error.message()))
+            WorkloadError::file(file, line, mended(error.message())).mend(mend(text, error))
         };
         let entry = model_of(file, text, located)?;
         let File { model, summary, favours, hurts, source, n, payload, parameters } =
@@ -128,7 +145,9 @@ impl Definition {
             source,
             sizes,
             payload,
+            about: header(text),
             parameters: known,
+            meanings: meanings(text),
             file: file.to_owned(),
         };
         Ok((definition, parameters))
@@ -146,7 +165,6 @@ fn model_of(
         model: Spanned<String>,
     }
     let Head { model } = toml::from_str(text).map_err(|error| located(&error))?;
-    let names = || MODELS.iter().map(|entry| entry.name);
     MODELS.iter().find(|entry| entry.name == model.get_ref()).ok_or_else(|| {
         let hint = did_you_mean(model.get_ref(), names());
         let list = names().collect::<Vec<_>>().join("`, `");
@@ -175,6 +193,75 @@ fn payload_of(
         .get_ref()
         .parse()
         .map_err(|error: PayloadError| WorkloadError::file(file, Some(line), error.to_string()))
+}
+
+/// How to mend what the parser says, where it does not say so itself.
+fn mend(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message();
+    if toml::from_str::<toml::Table>(text).is_err() {
+        "a definition is TOML: a line `key = value` each, texts in double quotes, lists in [ ], and the model's own \
+         keys below a line `[parameters]`"
+            .into()
+    } else if message.starts_with("missing field") {
+        format!("add a line `model = \"NAME\"`; there is `{}`", names().collect::<Vec<_>>().join("`, `"))
+    } else if message.starts_with("unknown ") {
+        // The names that there are have been listed.
+        String::new()
+    } else {
+        "write a value of that kind, or leave the line out for the default".into()
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    MODELS.iter().map(|entry| entry.name)
+}
+
+/// The parameters that a model has when none is given.
+pub(super) fn defaults(model: &str) -> toml::Table {
+    let entry = MODELS.iter().find(|entry| entry.name == model);
+    entry
+        .and_then(|entry| (entry.make)(toml::Table::new()).ok())
+        .map_or_else(toml::Table::new, |made| made.parameters)
+}
+
+/// The text of a comment's line.
+fn comment(line: &str) -> Option<&str> {
+    let text = line.strip_prefix('#')?;
+    Some(text.strip_prefix(' ').unwrap_or(text))
+}
+
+/// The comment that a text begins with.
+fn header(text: &str) -> String {
+    text.lines().map_while(comment).collect::<Vec<_>>().join("\n")
+}
+
+/// What the comment above each key of the parameters says. A key that is left out stands in the comment itself.
+fn meanings(text: &str) -> toml::Table {
+    let mut found = toml::Table::new();
+    let mut said: Vec<&str> = Vec::new();
+    for line in text.lines().skip_while(|line| line.trim() != "[parameters]").skip(1) {
+        let key = |line: &str| {
+            let (key, _) = line.split_once(" = ")?;
+            key.chars().all(|letter| letter.is_alphanumeric() || letter == '_').then(|| key.to_owned())
+        };
+        let words = comment(line);
+        // A list of tables is one parameter; what stands in the tables are none.
+        if let Some(tables) = line.strip_prefix("[[parameters.").and_then(|line| line.strip_suffix("]]")) {
+            if !said.is_empty() {
+                found.insert(tables.to_owned(), said.join(" ").into());
+            }
+            break;
+        }
+        match key(words.unwrap_or(line)) {
+            Some(_) if said.is_empty() => {}
+            Some(key) => _ = found.insert(key, std::mem::take(&mut said).join(" ").into()),
+            None => said.extend(words),
+        }
+        if line.trim().is_empty() {
+            said.clear();
+        }
+    }
+    found
 }
 
 fn line_of(text: &str, byte: usize) -> usize {

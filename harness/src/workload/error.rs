@@ -17,7 +17,7 @@ pub(super) enum Kind {
     /// Nothing is called so.
     #[error("no workload is called `{name}`{hint}\n    `harness list workloads` prints all of them")]
     Unknown { name: String, hint: String },
-    /// A definition that is malformed, with its file and line.
+    /// A definition that is malformed, with its file and line. How to mend it may stand in lines of its own.
     #[error("{place}: {message}")]
     File { place: Place, message: String },
     /// A parameter on the command line.
@@ -72,6 +72,19 @@ impl WorkloadError {
 
     pub(super) fn file(file: &str, line: Option<usize>, message: impl Into<String>) -> Self {
         Kind::File { place: Place { file: file.to_owned(), line }, message: message.into() }.into()
+    }
+}
+
+impl WorkloadError {
+    /// Adds how to mend a malformed definition, in a line of its own.
+    pub(super) fn mend(mut self, how: String) -> Self {
+        if let Kind::File { message, .. } = &mut self.0
+            && !how.is_empty()
+        {
+            message.push_str("\n    ");
+            message.push_str(&how);
+        }
+        self
     }
 }
 

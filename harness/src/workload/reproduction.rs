@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use impls::queue::{Batch, ParamError, Params, PlaceHandle, TimerQueue};
-use impls::reference::{Reference, ReferenceBatch};
+use impls::queue::ParamError;
 
+use super::player::Player;
 use super::replay::{Laid, Mark};
-use crate::stream::{Kind, Op, Stream};
+use crate::stream::{Kind, Op};
 use crate::trace::Op as Recorded;
 
 /// What became of the expiries of a trace in its replay.
@@ -92,7 +92,7 @@ impl Reproduction {
 /// Holds a replay against its trace, for a queue that rounds to `tick`. The reference is asked; a structure
 /// whose outcome equals the reference's reproduces the same.
 pub fn reproduction(laid: &Laid, tick: u64) -> Result<Reproduction, ParamError> {
-    let mut player = Player::new(&laid.stream, tick)?;
+    let mut player = Player::new(&laid.stream.header, tick)?;
     let mut ledger = Ledger::new(laid);
     let mut marks = laid.marks.iter().peekable();
     for (at, op) in laid.stream.ops.iter().enumerate() {
@@ -102,54 +102,6 @@ pub fn reproduction(laid: &Laid, tick: u64) -> Result<Reproduction, ParamError> 
         }
     }
     Ok(ledger.finish())
-}
-
-/// Does the operations of a replay on the reference.
-struct Player {
-    queue: Reference<u32>,
-    handles: Vec<Option<PlaceHandle>>,
-    batches: Vec<Option<ReferenceBatch<u32>>>,
-    handler_ticks: u64,
-}
-
-impl Player {
-    fn new(stream: &Stream, tick: u64) -> Result<Self, ParamError> {
-        let mut params = Params::default();
-        params.set("tick", &tick.to_string());
-        Ok(Self {
-            queue: Reference::with(&params)?,
-            handles: vec![None; stream.header.timers as usize],
-            batches: (0..=u8::MAX).map(|_| None).collect(),
-            handler_ticks: stream.header.handler_ticks.max(1),
-        })
-    }
-
-    fn play(&mut self, op: &Op, mut fired: impl FnMut(u32)) {
-        let (id, place) = (op.id as usize, usize::from(op.batch));
-        match op.kind {
-            kind if kind == Kind::Enqueue as u8 => self.handles[id] = Some(self.queue.enqueue(op.at, op.id)),
-            kind if kind == Kind::Cancel as u8 => {
-                self.handles[id].and_then(|handle| self.queue.cancel(handle));
-            }
-            kind if kind == Kind::Rearm as u8 => {
-                let moved = self.handles[id].and_then(|handle| self.queue.reschedule(handle, op.at));
-                self.handles[id] = Some(moved.unwrap_or_else(|| self.queue.enqueue(op.at, op.id)));
-            }
-            kind if kind == Kind::Take as u8 => {
-                self.batches[place] = Some(self.queue.take(op.at, usize::MAX))
-            }
-            kind if kind == Kind::Requeue as u8 => {
-                self.batches[place].take().map(|batch| self.queue.requeue(batch));
-            }
-            kind if kind == Kind::Dispatch as u8 => {
-                let room = op.arg.div_ceil(self.handler_ticks);
-                let batch =
-                    self.batches[place].iter_mut().flat_map(|batch| std::iter::from_fn(|| batch.advance()));
-                batch.take(usize::try_from(room).unwrap_or(usize::MAX)).for_each(|(_, timer)| fired(timer));
-            }
-            _ => {}
-        }
-    }
 }
 
 /// What is known of a timer.
@@ -178,7 +130,7 @@ impl<'a> Ledger<'a> {
     fn fired(&mut self, timer: u32) {
         match self.accounts[timer as usize].owed.pop_front() {
             Some(owed) => {
-                let verdict = if self.is_early(&owed) { Verdict::Early } else { Verdict::Late };
+                let verdict = if owed.is_early() { Verdict::Early } else { Verdict::Late };
                 self.differs(owed.row, verdict);
             }
             None => self.accounts[timer as usize].fired += 1,
@@ -189,7 +141,9 @@ impl<'a> Ledger<'a> {
         let recorded = self.laid.trace.rows[mark.row].op;
         if recorded == Recorded::Gap {
             // What expired unseen may be among what was lost.
-            return self.accounts.iter_mut().for_each(|account| account.fired = 0);
+            let of_copy = |timer: usize| self.laid.copy_of.get(timer).is_none_or(|copy| *copy == mark.copy);
+            let accounts = self.accounts.iter_mut().enumerate().filter(|(timer, _)| of_copy(*timer));
+            return accounts.for_each(|(_, account)| account.fired = 0);
         }
         let account = &mut self.accounts[mark.timer as usize];
         if recorded == Recorded::Expire {
@@ -215,16 +169,12 @@ impl<'a> Ledger<'a> {
     fn forget(&mut self, timer: u32) {
         let owed = std::mem::take(&mut self.accounts[timer as usize].owed);
         for mark in owed {
-            if self.is_early(&mark) {
+            if mark.is_early() {
                 self.differs(mark.row, Verdict::Early);
             } else {
                 self.accounts[timer as usize].owed.push_back(mark);
             }
         }
-    }
-
-    fn is_early(&self, mark: &Mark) -> bool {
-        self.laid.trace.rows[mark.row].time_ns < mark.due
     }
 
     fn differs(&mut self, row: usize, verdict: Verdict) {
@@ -245,7 +195,7 @@ impl<'a> Ledger<'a> {
         for account in std::mem::take(&mut self.accounts) {
             (0..account.fired).for_each(|_| self.differs(account.armed, Verdict::Extra));
             for owed in account.owed {
-                let verdict = if self.is_early(&owed) { Verdict::Early } else { Verdict::Missing };
+                let verdict = if owed.is_early() { Verdict::Early } else { Verdict::Missing };
                 self.differs(owed.row, verdict);
             }
         }

@@ -3,26 +3,67 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use itertools::Itertools;
+
 use super::Workload;
 use super::definition::{Definition, SMALL, builtin};
 use super::error::{WorkloadError, mended};
 use super::model::{MODELS, Made, Model};
+use super::replay::Replay;
 use crate::spec::PayloadKind;
 
 /// The workloads that `selector` names: `NAME`, `all`, a glob, `FILE.toml` or `replay:FILE`, each with
 /// `:key=value,key=value` behind it to change parameters, `n` or `payload`; or a list of those. After a
-/// comma, a token with `=` and no `:` goes on with the name before it.
+/// comma, a token with `=` and no `:` goes on with the name before it. A comma between parentheses divides
+/// nothing. `key=value+value` is a sweep: a workload for each value, and for each combination where several
+/// parameters are swept; `n` alone gives the one workload several sizes.
 pub fn resolve(selector: &str) -> Result<Vec<Workload>, WorkloadError> {
     let mut found: Vec<Workload> = Vec::new();
     for one in split(selector) {
-        let (name, changes) = parameters(&one)?;
-        for workload in named(name, &changes)? {
-            if found.iter().all(|known| known.name != workload.name) {
-                found.push(workload);
+        let (name, changes) = parameters(without_note(&one))?;
+        for changes in sweep(name, changes)? {
+            for workload in named(name, &changes)? {
+                if found.iter().all(|known| known.name != workload.name) {
+                    found.push(workload);
+                }
             }
         }
     }
     Ok(found)
+}
+
+/// A selector without what a table says beside the name: `(scaled x 10)`.
+fn without_note(selector: &str) -> &str {
+    let note =
+        selector.strip_suffix(')').filter(|_| !is_file(selector)).and_then(|text| text.rsplit_once(" ("));
+    match note {
+        Some((name, note)) if Replay::NOTES.iter().any(|start| note.starts_with(start)) => name,
+        _ => selector,
+    }
+}
+
+/// The changes for each combination of the values that are swept, in the order given.
+fn sweep(name: &str, changes: Changes) -> Result<Vec<Changes>, WorkloadError> {
+    let one = |(key, value): (String, String)| {
+        let values: Vec<&str> = values(&key, &value);
+        if values.contains(&"") {
+            let message = format!("`{key}={value}` leaves a value out; write key=value+value");
+            return Err(WorkloadError::parameter(name, message));
+        }
+        Ok(values.into_iter().map(|value| (key.clone(), value.to_owned())).collect::<Vec<_>>())
+    };
+    let swept: Vec<Vec<(String, String)>> = changes.into_iter().map(one).collect::<Result<_, _>>()?;
+    // The product of nothing is one workload without changes.
+    Ok(swept.into_iter().multi_cartesian_product().collect())
+}
+
+/// The values of a sweep. A file may have any name, a number may have a sign in its exponent, and sizes belong
+/// to one workload.
+fn values<'a>(key: &str, value: &'a str) -> Vec<&'a str> {
+    if !value.contains('+') || key == "n" || key == "file" || value.parse::<f64>().is_ok() {
+        return vec![value];
+    }
+    value.split('+').map(str::trim).collect()
 }
 
 /// Whether a file is meant whose name may contain anything.
@@ -36,7 +77,7 @@ fn split(selector: &str) -> Vec<String> {
         return vec![selector.to_owned()];
     }
     let mut parts: Vec<String> = Vec::new();
-    for token in selector.split(',') {
+    for token in commas(selector) {
         match parts.last_mut() {
             Some(last) if token.contains('=') && !token.contains(':') => {
                 last.push(if last.contains('=') { ',' } else { ':' });
@@ -46,6 +87,19 @@ fn split(selector: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+/// The parts of a text between commas that do not stand in parentheses.
+pub(super) fn commas(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    text.split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
 }
 
 type Changes = Vec<(String, String)>;
@@ -58,13 +112,18 @@ fn parameters(selector: &str) -> Result<(&str, Changes), WorkloadError> {
         let (key, value) = token.split_once('=')?;
         Some((key.trim().to_owned(), value.trim().to_owned()))
     };
-    let changes: Option<Changes> = list.split(',').map(pair).collect();
+    let changes: Option<Changes> = commas(list).map(pair).collect();
     let changes = changes.ok_or_else(|| {
         WorkloadError::parameter(
             name,
             format!("`{list}` is not a list of parameters; write key=value,key=value"),
         )
     })?;
+    if let Some((key, _)) = changes.iter().duplicates_by(|(key, _)| key).next() {
+        let message =
+            format!("`{key}` is given twice; for a workload with each value write `{key}=value+value`");
+        return Err(WorkloadError::parameter(name, message));
+    }
     Ok((name, changes))
 }
 
@@ -104,6 +163,8 @@ fn replayed(file: &str, changes: &Changes) -> Result<Workload, WorkloadError> {
         sizes: Vec::new(),
         payload: SMALL,
         parameters,
+        about: String::new(),
+        meanings: toml::Table::new(),
         file: String::new(),
     };
     changed(definition, None, &name, changes)
@@ -124,6 +185,7 @@ fn changed(
                 let payload = value.parse::<PayloadKind>();
                 definition.payload =
                     payload.map_err(|error| WorkloadError::parameter(name, error.to_string()))?;
+                shown.push(format!("{key}={value}"));
             }
             _ => {
                 shown.push(format!("{key}={value}"));
@@ -131,16 +193,19 @@ fn changed(
             }
         }
     }
+    let unchanged = changes.iter().all(|(key, _)| key == "n" || key == "payload");
     let Made { mut model, parameters } = match model {
-        Some(model) if shown.is_empty() => Made { model, parameters: definition.parameters.clone() },
+        Some(model) if unchanged => Made { model, parameters: definition.parameters.clone() },
         _ => make(&definition, name)?,
     };
     definition.parameters = parameters;
     let folder = Path::new(&definition.file).parent().unwrap_or(Path::new(""));
     model.load(folder)?;
     let shown = shown.join(",");
-    let name = if shown.is_empty() { name.to_owned() } else { format!("{name}:{shown}") };
-    Ok(Workload { definition, name, model: Arc::from(model) })
+    let selector = if shown.is_empty() { name.to_owned() } else { format!("{name}:{shown}") };
+    let note = model.replay().and_then(Replay::note);
+    let name = note.map_or_else(|| selector.clone(), |note| format!("{selector} ({note})"));
+    Ok(Workload { definition, selector, name, model: Arc::from(model) })
 }
 
 fn make(definition: &Definition, name: &str) -> Result<Made, WorkloadError> {
@@ -164,7 +229,8 @@ fn typed(value: &str) -> toml::Value {
     value.parse::<bool>().map_or_else(|_| value.into(), Into::into)
 }
 
-fn whole(value: &str) -> Option<i64> {
+/// A whole number, which may end in k, m or g.
+pub(super) fn whole(value: &str) -> Option<i64> {
     let value = value.replace('_', "").to_lowercase();
     let (digits, factor) = match value.char_indices().last()? {
         (at, 'k') => (&value[..at], 1_000),
