@@ -360,6 +360,16 @@ impl Explanation {
         grid.name_column("arming", rows.iter().map(|(way, _)| (*way).to_owned()).collect());
         grid.column("count", rows.iter().map(|(_, count)| thousands(*count)).collect());
         grid.column("share", rows.iter().map(|(_, count)| share(*count, fates.armed)).collect());
+        if (1..fates.expired).contains(&fates.drained) {
+            let lived = fates.armed - fates.drained;
+            grid.notes.push(format!(
+                "{} expire in the last phase, `drain`. Of the others {} are armed anew, {} cancelled, and {} expire.",
+                thousands(fates.drained),
+                share(fates.rearmed, lived),
+                share(fates.cancelled, lived),
+                share(fates.expired - fates.drained, lived)
+            ));
+        }
         if fates.cancelled + fates.cancel_missed > 0 {
             let all = fates.cancelled + fates.cancel_missed;
             grid.notes.push(format!(

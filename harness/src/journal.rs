@@ -57,7 +57,7 @@ pub struct Entry {
     /// Its single calls (`latency`), as far as they are kept.
     pub calls: Option<CallTimes>,
     /// Recorded expiries of a trace: how many were reproduced, of how many.
-    pub reproduced: Option<[u64; 2]>,
+    pub reproduced: Option<[u64; 3]>,
 }
 
 /// A journal that is being written.

@@ -299,6 +299,8 @@ row! {
         replay_expiries: Option<u64>,
         /// Those of them that the run reproduced at their recorded time
         replay_reproduced: Option<u64>,
+        /// Expiries of the run that the trace has not: cancelled, re-armed or running there
+        replay_extra: Option<u64>,
     }
 }
 

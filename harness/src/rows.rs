@@ -103,7 +103,7 @@ impl Rows<'_> {
         let row = Measurement { scope: "cell".into(), ..Measurement::default() };
         let Some(report) = report else { return row };
         let row = outcome_columns(&report.outcome, heap_columns(report, row));
-        let [reproduced, expiries] = self.entry.reproduced.map_or([None; 2], |both| both.map(Some));
+        let [reproduced, expiries, extra] = self.entry.reproduced.map_or([None; 3], |all| all.map(Some));
         Measurement {
             live_bytes_per_timer: per_timer(&report.memory, |sample| sample.live_bytes),
             resident_bytes_per_timer: per_timer(&report.memory, |sample| sample.resident_anon_bytes),
@@ -111,6 +111,7 @@ impl Rows<'_> {
             stream_bytes: report.stream_bytes,
             replay_expiries: expiries,
             replay_reproduced: reproduced,
+            replay_extra: extra,
             ..row
         }
     }

@@ -76,7 +76,7 @@ struct Expected {
     truth: Truth,
     /// Of an exact replay: how many recorded expiries the reference reproduces, and of how many. A structure
     /// whose answers equal the reference's reproduces the same.
-    reproduced: Option<[u64; 2]>,
+    reproduced: Option<[u64; 3]>,
 }
 
 impl Run<'_> {
@@ -230,7 +230,7 @@ impl<'a> Working<'a> {
                 || laid.map(|laid| reproduction(laid, tick)).transpose(),
             );
             let found = found.map_err(|error| Error::usage(error.to_string()))?;
-            let reproduced = found.map(|found| [found.reproduced, found.recorded]);
+            let reproduced = found.map(|found| [found.reproduced, found.recorded, found.extra]);
             let expected = Expected { truth, reproduced };
             known().insert((hash, has_ids, tick), expected.clone());
             Ok((tick, expected))

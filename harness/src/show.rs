@@ -357,6 +357,8 @@ fn rounds(summary: &Summary<'_>) -> Grid {
         let both = whole(&reproduced).into_iter().zip(whole(&expiries));
         let texts = both.map(|(reproduced, of)| format!("{reproduced} of {of}")).collect();
         rows.grid.column("recorded expiries\nreproduced", texts);
+        let extra = rows.figures(|of| count(of, |own| own.replay_extra));
+        rows.grid.column("expiries that\nare not recorded", whole(&extra));
     }
     rows.grid
 }

@@ -1,15 +1,17 @@
 //! The workloads of the source documents: each asks for what its document's table says, in number and size.
 
+#[path = "support/workloads.rs"]
+mod workloads;
+
 use std::ops::RangeInclusive;
 
-use harness::compare::untrue;
-use harness::drive::{Unmetered, drive};
-use harness::payload::Inline;
 use harness::stream::{Kind, Op, Outcome, Stream};
-use harness::truth::{outcome, truth};
-use harness::workload::{Workload, builtin, resolve};
+use harness::truth::outcome;
+use harness::workload::{builtin, resolve};
 use impls::queue::{Params, TimerQueue};
-use impls::registry::{ENTRIES, Order, Visit, visit};
+use impls::registry::ENTRIES;
+
+use workloads::*;
 
 /// Models of which every workload comes from a source document, and the documents' workloads of other models.
 const MODELS: [&str; 9] =
@@ -55,16 +57,6 @@ fn small(name: &str) -> String {
     format!("{name}:{changes}")
 }
 
-fn one(selector: &str) -> Workload {
-    let mut found = resolve(selector).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(found.len(), 1, "{selector}");
-    found.remove(0)
-}
-
-fn stream(selector: &str, n: u64) -> Stream {
-    one(selector).stream(n, 1).unwrap()
-}
-
 fn run(selector: &str, n: u64) -> Outcome {
     outcome(&stream(selector, n), true, 1)
 }
@@ -102,10 +94,6 @@ fn before(stream: &Stream, name: &str) -> Outcome {
     let mut part = stream.clone();
     part.ops.truncate(begin(stream, name));
     outcome(&part, true, 1)
-}
-
-fn hash(stream: &Stream) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice::<Op, u8>(&stream.ops))
 }
 
 fn sizes(name: &str) -> Vec<u64> {
@@ -192,77 +180,9 @@ fn a_stream_depends_on_its_seed_and_nothing_else() {
 }
 
 #[test]
-fn no_workload_changes_unnoticed() {
-    let hashes = seeds().into_iter().map(|name| {
-        let stream = stream(name, 400);
-        (name, hash(&stream), stream.ops.len())
-    });
-    let hashes: Vec<_> = hashes.collect();
-    let golden = [
-        ("burst-idle-0s", 0x5249_0478_e457_0c87, 934),
-        ("burst-idle-10s", 0x133d_ad9b_28fa_d4c2, 934),
-        ("burst-idle-1s", 0x0f94_46b8_d393_42f7, 934),
-        ("burst-idle-30s", 0xa6bd_c127_6b09_ca42, 934),
-        ("burst-idle-5s", 0xdadc_c1f4_2bd6_5c0a, 934),
-        ("cancel-in-order", 0x31d0_bef3_4a1b_5334, 805),
-        ("cancel-random", 0xbf49_c699_909f_eeb6, 805),
-        ("cancel-reverse", 0x7a86_cf13_2cf9_02bf, 805),
-        ("cycle-10-due", 0x94dc_75fa_6926_1918, 2_419),
-        ("cycle-100-due", 0x3a33_6391_719d_1c81, 809),
-        ("cycle-100k-due", 0x233f_50c8_945a_0fff, 100_429),
-        ("cycle-10k-due", 0xd91d_4e86_3f69_bf2b, 10_609),
-        ("cycle-1k-due", 0xa263_5656_76bf_6a5f, 3_409),
-        ("cycle-5k-due", 0xe395_962e_6e16_d97a, 5_709),
-        ("cycle", 0xa263_5656_76bf_6a5f, 3_409),
-        ("enqueue-in-order", 0x74c2_1751_337f_bb1a, 408),
-        ("enqueue-out-of-order", 0x71c3_5941_3cff_a063, 4_259),
-        ("free-in-steps", 0xde9f_5cb6_8711_ab7c, 407),
-        ("free-whole", 0xa3c4_2a4d_a72c_e2c2, 406),
-        ("mail-day", 0x4ae1_c04c_1651_0a87, 4_830),
-        ("periodic", 0x3676_6a81_fbe6_eed1, 76_511),
-        ("put-back-0", 0xc6b6_b105_8b84_2ec1, 510_559),
-        ("put-back-10", 0x78e4_f61c_a160_b2fe, 510_059),
-        ("put-back-10k", 0x0522_4ee2_3f3e_5ada, 10_709),
-        ("put-back-1k", 0xc48f_c459_72ea_bd8a, 460_559),
-        ("reattach-10", 0x94dc_75fa_6926_1918, 2_419),
-        ("reattach-100k", 0x233f_50c8_945a_0fff, 100_429),
-        ("reattach-1k", 0xa263_5656_76bf_6a5f, 3_409),
-        ("steady-enqueue-dispatch", 0x92bf_b6fa_d46d_f40b, 200_409),
-        ("take-limit-10", 0xc47e_77d1_9d3a_ace1, 26_419),
-        ("take-limit-100", 0xcead_8018_9f59_1911, 103_509),
-        ("take-limit-10k", 0x4c4a_4262_80a9_df2e, 510_559),
-        ("take-limit-1k", 0x3477_629c_3f3c_4391, 202_009),
-        ("tcl-bulk", 0x975d_8639_45c5_3422, 6_042),
-        ("tcl-cancel-backward", 0x0bbb_4e4b_288c_60ad, 1_606),
-        ("tcl-cancel-forward", 0x5327_4b50_32ff_581c, 1_606),
-        ("tcl-create-run", 0x9bf2_d508_ad0a_bfea, 2_834),
-        ("tcl-important-generation", 0x4e4b_58da_9bf9_3af8, 408_003),
-        ("tcl-important", 0x7d5a_fc22_eb9b_262f, 408_003),
-        ("tcl-random-access", 0x579a_a149_1915_8f22, 20_814),
-        ("tcl-single", 0x2201_2fc0_c893_dde3, 12_010),
-        ("ticket-recreate", 0xccbd_d91b_e0eb_7cea, 2_000_409),
-        ("ticket-reset-poll", 0xf021_c0b3_9186_af38, 2_000_409),
-        ("ticket-reset", 0x21e2_1d84_ccd1_4478, 1_000_409),
-    ];
-    assert_eq!(hashes, golden, "{hashes:#x?}");
-}
-
-#[test]
 fn every_structure_and_both_oracles_agree_on_every_workload() {
-    struct Drive<'a>(&'a Stream);
-    impl Visit<Inline<2>> for Drive<'_> {
-        type Out = Outcome;
-        fn visit<Q: TimerQueue<Inline<2>>>(self, queue: Q) -> Outcome {
-            drive(self.0, queue, &mut Unmetered)
-        }
-    }
     for name in seeds() {
-        let stream = stream(&small(name), 150);
-        let right = truth(&stream, true, 1);
-        for entry in ENTRIES {
-            let found = visit(entry.name, &Params::default(), Drive(&stream)).unwrap();
-            assert_eq!(untrue(&found, &right, Order::Exact), None, "{}/{name}", entry.name);
-        }
+        all_agree(name, &stream(&small(name), 150));
     }
     assert!(["model", "reference"].iter().all(|oracle| ENTRIES.iter().any(|entry| entry.name == *oracle)));
 }

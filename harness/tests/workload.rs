@@ -1,5 +1,8 @@
 //! Workloads by name and from files, and the streams they give.
 
+#[path = "support/workloads.rs"]
+mod workloads;
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
@@ -14,21 +17,7 @@ use harness::workload::replay::{Verdict, reproduction};
 use harness::workload::{Workload, builtin, resolve};
 use impls::registry::Order;
 
-fn one(selector: &str) -> Workload {
-    let mut found = resolve(selector).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(found.len(), 1, "{selector}");
-    found.remove(0)
-}
-
-fn stream(selector: &str, n: u64) -> Stream {
-    one(selector).stream(n, 1).unwrap()
-}
-
-fn refused(selector: &str) -> String {
-    let error = resolve(selector).unwrap_err();
-    assert!(error.is_usage(), "{error}");
-    error.to_string()
-}
+use workloads::*;
 
 /// A folder with a file in it.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
@@ -179,6 +168,28 @@ fn a_definition_of_ones_own_may_leave_out_everything_but_its_model_and_its_words
     let meanings: HashMap<_, _> = definition.known_meanings().into_iter().collect();
     assert_eq!((meanings["order"].as_str(), meanings["drain_step"].as_str()), ("Which order.", "How far."));
     assert!(meanings["gap"].contains("Mean number of ticks"), "from a built-in one of the same model");
+}
+
+#[test]
+fn a_trace_that_is_not_there_is_not_replaced_by_a_built_in_one_of_its_name() {
+    let text = "model = \"replay\"\n[parameters]\nfile = \"mine/node-http-keepalive.tt.csv\"\n";
+    let (_folder, path) = file("mine.toml", text);
+    let error = resolve(path.to_str().unwrap()).unwrap_err();
+    assert!(!error.is_usage() && error.to_string().contains("No such file"), "{error}");
+    let named = text.replace("mine/", "");
+    let (_folder, path) = file("mine.toml", &named);
+    assert_eq!(one(path.to_str().unwrap()).sizes(&[]), [8_151]);
+}
+
+#[test]
+fn a_payload_is_a_parameter_also_when_its_name_has_a_colon() {
+    assert_eq!(one("cycle:payload=box:16").payload(), PayloadKind::Boxed(16));
+    assert_eq!(one("cycle:due=10,payload=box:448").payload(), PayloadKind::Boxed(448));
+}
+
+#[test]
+fn a_replay_has_no_size_to_set() {
+    assert!(refused("replay-node-http:n=5").contains("a replay has the size of its trace"));
 }
 
 #[test]
@@ -774,24 +785,7 @@ fn a_replay_that_was_scaled_says_so_in_its_name_and_is_found_by_it() {
 
 #[test]
 fn every_structure_agrees_with_the_reference_on_every_workload() {
-    use harness::drive::{Unmetered, drive};
-    use harness::payload::Inline;
-    use impls::queue::{Params, TimerQueue};
-    use impls::registry::{ENTRIES, Visit, visit};
-
-    struct Drive<'a>(&'a Stream);
-    impl Visit<Inline<2>> for Drive<'_> {
-        type Out = Outcome;
-        fn visit<Q: TimerQueue<Inline<2>>>(self, queue: Q) -> Outcome {
-            drive(self.0, queue, &mut Unmetered)
-        }
-    }
     for name in GENERATED.map(small) {
-        let stream = stream(name, 300);
-        let right = truth(&stream, true, 1);
-        for entry in ENTRIES {
-            let found = visit(entry.name, &Params::default(), Drive(&stream)).unwrap();
-            assert_eq!(untrue(&found, &right, Order::Exact), None, "{}/{name}", entry.name);
-        }
+        all_agree(name, &stream(name, 300));
     }
 }

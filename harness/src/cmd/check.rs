@@ -73,7 +73,16 @@ fn grid(plan: &Plan, cells: &[Cell], entries: &[Entry]) -> Grid {
             status => word(&status),
         }),
     );
-    let why = |entry: &Entry| entry.check.clone().or_else(|| entry.detail.clone()).unwrap_or_default();
+    let why = |entry: &Entry| {
+        let words = entry.check.clone().or_else(|| entry.detail.clone()).unwrap_or_default();
+        match entry.reproduced {
+            Some([reproduced, of, extra]) => {
+                let [reproduced, of, extra] = [reproduced, of, extra].map(thousands);
+                format!("{words}; {reproduced} of {of} recorded expiries reproduced, {extra} not recorded")
+            }
+            None => words,
+        }
+    };
     grid.name_column("checked as, or first difference", texts(&why));
     grid.notes.push(format!(
         "{} of {} pass",

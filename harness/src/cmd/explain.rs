@@ -89,7 +89,7 @@ const FORM: &str = "write impl/workload/n/pass, as wheel/burst/200k/time, or onl
 
 fn split_structure(cell: &str) -> Result<(Option<Structure>, &str), Error> {
     let (first, rest) = match cell.split_once('/') {
-        Some(parts) if !names_file(cell) => parts,
+        Some(parts) if !names_file(cell) && !cell.starts_with("replay:") => parts,
         _ if registry::find(cell.split(':').next().unwrap_or_default()).is_some() => {
             return Err(Error::usage(format!("`{cell}` is a structure, and a cell has a workload"))
                 .mend(format!("write it as `harness explain {cell}/burst`")));

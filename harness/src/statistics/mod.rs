@@ -32,6 +32,7 @@ pub use figures::{Figure, Value, figures, span};
 pub use lateness::Lateness;
 
 use crate::id_set::IdSet;
+use crate::workload::profile;
 
 /// Something that happened to timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +135,18 @@ impl Statistics {
         self.delays.values().sum::<u64>() + self.delays_beyond
     }
 
-    /// The most common delays with the number of their arms, the most common first, the shorter first of two.
+    /// How many arms had each delay, to three digits: a trace with due times of a nanosecond has hardly two alike.
+    pub fn rounded_delays(&self) -> BTreeMap<u64, u64> {
+        let mut rounded = BTreeMap::new();
+        for (delay, arms) in &self.delays {
+            *rounded.entry(profile::rounded(*delay)).or_default() += arms;
+        }
+        rounded
+    }
+
+    /// The most common delays, to three digits, with the number of their arms, the most common first, the shorter first of two.
     pub fn common_delays(&self, most: usize) -> Vec<(u64, u64)> {
-        let mut delays: Vec<_> = self.delays.iter().map(|(delay, arms)| (*delay, *arms)).collect();
+        let mut delays: Vec<_> = self.rounded_delays().into_iter().collect();
         delays.sort_by_key(|(delay, arms)| (std::cmp::Reverse(*arms), *delay));
         delays.truncate(most);
         delays

@@ -121,6 +121,8 @@ pub struct Fates {
     pub cancelled: u64,
     /// Dispatched.
     pub expired: u64,
+    /// Those of them that are dispatched in the phase `drain`, in which a workload lets go of what is left.
+    pub drained: u64,
     /// Dropped with a batch.
     pub dropped: u64,
     /// Still queued or out in a batch at the end, or dropped with the queue.
@@ -197,7 +199,7 @@ fn counted(delays: impl Iterator<Item = (u64, u64)>) -> Vec<Common> {
 }
 
 /// The nearest number of three digits and zeros behind them.
-fn rounded(ticks: u64) -> u64 {
+pub(crate) fn rounded(ticks: u64) -> u64 {
     let unit = 10_u64.pow(ticks.checked_ilog10().unwrap_or(0).saturating_sub(2));
     let below = ticks / unit * unit;
     if ticks - below >= unit.div_ceil(2) { below.saturating_add(unit) } else { below }
@@ -344,7 +346,10 @@ impl<'a> Watch<'a> {
     fn note_fate(&mut self, answer: Answer) {
         match answer {
             Answer::Rearmed(true) => self.fates.rearmed += 1,
-            Answer::Dispatched(timers, _) => self.fates.expired += timers,
+            Answer::Dispatched(timers, _) => {
+                self.fates.expired += timers;
+                self.fates.drained += if self.phase() == "drain" { timers } else { 0 };
+            }
             Answer::Dropped(timers) => self.fates.dropped += timers,
             _ => {}
         }
@@ -539,9 +544,29 @@ mod tests {
     #[test]
     fn each_arming_ends_in_one_way() {
         let (_, profile) = profile(everything);
-        let wanted =
-            Fates { armed: 8, rearmed: 1, cancelled: 1, expired: 2, dropped: 2, left: 2, cancel_missed: 1 };
+        let wanted = Fates {
+            armed: 8,
+            rearmed: 1,
+            cancelled: 1,
+            expired: 2,
+            dropped: 2,
+            left: 2,
+            cancel_missed: 1,
+            ..Fates::default()
+        };
         assert_eq!(profile.fates, wanted);
+    }
+
+    #[test]
+    fn what_the_drain_dispatches_is_told_apart() {
+        let (_, profile) = profile(|out| {
+            out.phase("run");
+            [1, 2, 9].into_iter().for_each(|expiry| _ = out.enqueue(expiry));
+            out.sweep(2, 2);
+            out.phase("drain");
+            out.sweep(9, 1);
+        });
+        assert_eq!((profile.fates.expired, profile.fates.drained), (3, 1));
     }
 
     #[test]

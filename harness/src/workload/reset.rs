@@ -72,7 +72,11 @@ impl Model for Reset {
 
     fn generate(&self, n: u64, random: &mut Random, out: &mut Builder) {
         out.phase("fill");
-        (0..n).for_each(|client| _ = out.enqueue(client.saturating_mul(self.gap) + self.delay));
+        for client in 0..n {
+            let now = client.saturating_mul(self.gap);
+            out.clock(now);
+            out.enqueue(now + self.delay);
+        }
         out.sample(Point::Filled);
         out.phase("reset");
         let clients = u32::try_from(n).expect("sizes are checked before a stream is made");
@@ -81,6 +85,7 @@ impl Model for Reset {
         let mut now = n.saturating_mul(self.gap);
         for (client, gap) in super::draw::draws(random, self.messages as usize, draw) {
             now += gap;
+            out.clock(now);
             self.message(client, now + self.delay, out);
         }
         // Nobody is idle long enough before this. The digest tells who was heard of last.

@@ -79,7 +79,8 @@ fn split(selector: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for token in commas(selector) {
         match parts.last_mut() {
-            Some(last) if token.contains('=') && !token.contains(':') => {
+            // `payload=box:16` is a parameter too: what stands before its `=` is no name with parameters.
+            Some(last) if token.split_once('=').is_some_and(|(key, _)| !key.contains(':')) => {
                 last.push(if last.contains('=') { ',' } else { ':' });
                 last.push_str(token);
             }
@@ -105,7 +106,12 @@ pub(super) fn commas(text: &str) -> impl Iterator<Item = &str> {
 type Changes = Vec<(String, String)>;
 
 fn parameters(selector: &str) -> Result<(&str, Changes), WorkloadError> {
-    let at = selector.rfind(':').filter(|at| !is_file(selector) && selector[*at..].contains('='));
+    // The first colon with a key behind it: a file's name may have others, and so may a value, as `box:16`.
+    let at = selector.match_indices(':').map(|(at, _)| at).find(|at| {
+        let key = selector[at + 1..].split_once('=').map_or("", |(key, _)| key.trim());
+        !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    });
+    let at = at.filter(|_| !is_file(selector));
     let Some(at) = at else { return Ok((selector, Changes::new())) };
     let (name, list) = (&selector[..at], &selector[at + 1..]);
     let pair = |token: &str| {
@@ -180,6 +186,11 @@ fn changed(
     let mut shown = Vec::new();
     for (key, value) in changes {
         match key.as_str() {
+            "n" if definition.model == "replay" => {
+                let message =
+                    "`n` has nothing to set: a replay has the size of its trace, or scale it with `copies=k`";
+                return Err(WorkloadError::parameter(name, message));
+            }
             "n" => definition.sizes = value.split('+').map(|n| size(name, n)).collect::<Result<_, _>>()?,
             "payload" => {
                 let payload = value.parse::<PayloadKind>();

@@ -215,6 +215,7 @@ impl<'a> Steady<'a> {
         armed.sort_by_key(|(_, age, _)| Reverse(*age));
         let now = armed.first().map_or(0, |(_, age, _)| *age);
         for (kind, age, arm) in armed {
+            self.out.clock(now - age);
             let id = self.out.enqueue(now - age + arm.delay);
             let source = Source { kind, next: arm.next, due: now - age + arm.delay, arrival: self.arrivals };
             self.arrivals += 1;
@@ -234,6 +235,7 @@ impl<'a> Steady<'a> {
             self.sources[id as usize].next = arm.next;
             return self.absorbed(id, now.saturating_add(arm.after));
         }
+        self.out.clock(now);
         match rearm {
             true => self.out.rearm(id, due, true),
             false => self.out.enqueue_again(id, due),

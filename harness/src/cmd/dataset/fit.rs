@@ -101,7 +101,7 @@ fn delays(fit: &Fit) -> Grid {
     let mut grid = Grid { title: "The most common delays of the trace".into(), ..Grid::default() };
     let common = fit.trace.common_delays(10);
     let share = |of: &Statistics, delay: u64| {
-        of.delays.get(&delay).copied().unwrap_or(0) as f64 / of.delayed().max(1) as f64
+        of.rounded_delays().get(&delay).copied().unwrap_or(0) as f64 / of.delayed().max(1) as f64
     };
     let column = |of: &Statistics| -> Vec<String> {
         common.iter().map(|(delay, _)| Value::Share(share(of, *delay)).text()).collect()

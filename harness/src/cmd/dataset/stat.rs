@@ -40,7 +40,7 @@ with a period is none.
   a delay       arms with this delay, of arms whose due time is known
 What is left of 100 % of the arms is still armed at the end, or was lost in a gap.
 
-A delay is due time less time, rounded up to the trace's due granularity. Operations are S, R, C, N, E and D
+A delay is due time less time, rounded up to the trace's due granularity and shown to three digits. Operations are S, R, C, N, E and D
 rows. The mean number armed is weighted by time. Lateness is time less due time of an expiry: nearest rank, kept
 to three digits. A CSV file of any size is read in the memory of what is armed and of a million distinct delays.";
 
@@ -123,7 +123,7 @@ fn delay_rows(named: &Named, top: usize) -> Vec<[String; 4]> {
     let share = |arms: u64| Value::Share(arms as f64 / all.max(1) as f64).text();
     let common = named.of.common_delays(top);
     let rest = all - common.iter().map(|(_, arms)| arms).sum::<u64>();
-    let others = named.of.delays.len() as u64 - common.len() as u64;
+    let others = named.of.rounded_delays().len() as u64 - common.len() as u64;
     let row = |delay: String, arms: u64| [named.name.clone(), delay, thousands(arms), share(arms)];
     let mut rows: Vec<_> = common.iter().map(|(delay, arms)| row(span(*delay as f64), *arms)).collect();
     if rest > 0 {

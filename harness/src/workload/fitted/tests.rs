@@ -55,7 +55,7 @@ fn the_recorded_http_service_is_matched_within_two_points_and_a_tenth_of_its_tim
     assert!(fit.trace.delay_distance(&fit.made) < 0.05, "{}", fit.trace.delay_distance(&fit.made));
     for (delay, arms) in fit.trace.common_delays(5) {
         let share = |arms: u64, of: u64| arms as f64 / of as f64;
-        let made = share(fit.made.delays.get(&delay).copied().unwrap_or(0), fit.made.arms());
+        let made = share(fit.made.rounded_delays().get(&delay).copied().unwrap_or(0), fit.made.arms());
         let recorded = share(arms, fit.trace.arms());
         assert!((recorded - made).abs() < 0.02, "seed 1: delay {delay}: {made}, recorded {recorded}");
     }
