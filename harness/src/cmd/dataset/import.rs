@@ -15,7 +15,8 @@ use crate::run::interrupt_flag;
 pub struct ImportArgs {
     /// What was recorded; gzip is unpacked
     pub file: PathBuf,
-    /// What it is: a name, or `auto` to tell by its first lines; a wrong name prints all
+    /// What it is: `auto` tells by its first lines; or ftrace, perf-script, trace-cmd, lttng, chrome, nginx, grpc,
+    /// strace, access-log, arrivals, schedule
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub form: String,
     /// The trace, NAME.tt.csv or NAME.tt.parquet; it must not be there
