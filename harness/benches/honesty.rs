@@ -43,8 +43,11 @@ use impls::queue::{Flow, Params, Tick, TimerQueue, process};
 use impls::registry::{self, Visit};
 
 use null::Null;
-use support::{Bench, Timer, for_each_structure, queue};
+use support::{Bench, for_each_structure, queue};
 use workers::{Cell, fill_and_drain};
+
+/// 16 bytes within the structure.
+type Timer = harness::payload::Inline<2>;
 
 const TIMERS: u32 = 200_000;
 

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use criterion::Criterion;
 use harness::clock::Clock;
-use harness::payload::{Inline, Payload};
+use harness::payload::Payload;
 use harness::spec::ClockKind;
 use impls::queue::{Params, TimerQueue};
 use impls::registry::{self, ENTRIES, Entry, Role, Visit};
 
-/// 16 bytes within the structure.
-pub type Timer = Inline<2>;
+use crate::Timer;
 
 /// A benchmark of any structure.
 pub trait Bench {
