@@ -203,6 +203,18 @@ impl Builder {
         self.queued = 0;
     }
 
+    /// Memory is given back, by the allocator, by the structure and, in a phase `free`, with the queue itself,
+    /// and looked at each time.
+    pub fn give_back(&mut self) {
+        self.purge();
+        self.sample(Point::Purged);
+        self.shrink();
+        self.sample(Point::Shrunk);
+        self.phase("free");
+        self.drop_queue();
+        self.sample(Point::Dropped);
+    }
+
     fn arrived(&mut self, timers: u64) {
         self.queued += timers;
         self.stream.header.population = self.stream.header.population.max(self.queued);

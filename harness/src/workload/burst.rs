@@ -84,12 +84,6 @@ impl Model for Burst {
         out.sample(Point::Drained);
         out.idle(self.idle_ms);
         out.sample(Point::Idle);
-        out.purge();
-        out.sample(Point::Purged);
-        out.shrink();
-        out.sample(Point::Shrunk);
-        out.phase("free");
-        out.drop_queue();
-        out.sample(Point::Dropped);
+        out.give_back();
     }
 }

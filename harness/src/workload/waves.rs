@@ -119,12 +119,6 @@ impl Model for Waves {
             sea.fall(n);
         }
         out.sample(Point::Drained);
-        out.purge();
-        out.sample(Point::Purged);
-        out.shrink();
-        out.sample(Point::Shrunk);
-        out.phase("free");
-        out.drop_queue();
-        out.sample(Point::Dropped);
+        out.give_back();
     }
 }
