@@ -3,19 +3,19 @@
 //! ```text
 //! honesty/<structure>/dispatch/worker       enqueue 1,000, take them, dispatch all: what the `time` pass says
 //! honesty/<structure>/dispatch/criterion    the same rounds in a loop written out, one reading around all
-//! honesty/<structure>/dispatch/one-process  as criterion, in one process for all samples
-//! honesty/<structure>/put-back/...          take 1,000, put all back: the same three
+//! honesty/<structure>/put-back/...          take 1,000, put all back: the same two
 //! honesty/driver/enqueue                    a queue that does nothing: what the driver costs an enqueue
 //! honesty/driver/segment                    the same for segments of a single call
 //! ```
 //!
-//! Both sides are given the same stream and payloads laid out beforehand, and have the same handler. Each sample
-//! is a queue of its own in a process of its own, made, filled and warmed: where its timers lie in memory differs
-//! from process to process by more than the intervals are wide, as `one-process` shows, which has the same
-//! pages again and again. The first touch of memory is left out. What is compared is the rest: the driver that looks
-//! up what comes next, and a reading of the clock at each change of operation with its cost taken off, against a
-//! loop for just these rounds and one reading around all of them. The intervals of `worker` and `criterion`
-//! should overlap or lie within 10 %. Each figure is for one round.
+//! Both sides read the same stream from the same file, lay out the same payloads and have the same handler. Each
+//! sample is a queue of its own in a process of its own, made, filled and warmed, because where its timers lie in
+//! memory differs from process to process by more than an interval is wide. The two sides are sampled in turn,
+//! worker first and criterion first by turns, so that neither has a quieter machine; criterion then evaluates
+//! both. The first touch of memory is left out. What is compared is the rest: the driver that looks up what comes
+//! next, and a reading of the clock at each change of operation with its cost taken off, against a loop for just
+//! these rounds and one reading around all of them. The intervals of `worker` and `criterion` should overlap or
+//! lie within 10 %. Each figure is for one round.
 //!
 //! `cargo bench -p harness --profile dev --bench honesty`
 
@@ -37,7 +37,7 @@ use harness::clock::Clock;
 use harness::drive::{Dispatched, drive};
 use harness::measure::time::Time;
 use harness::payload::Payload;
-use harness::spec::{ClockKind, Pass, PayloadKind, Report};
+use harness::spec::{ClockKind, Pass, PayloadKind, Report, Spec};
 use harness::stream::{Kind, Op, Stream};
 use impls::queue::{Flow, Params, Tick, TimerQueue, process};
 use impls::registry::{self, Visit};
@@ -60,51 +60,64 @@ const KINDS: [(&str, bool, u32); 2] = [("dispatch", true, 50), ("put-back", fals
 /// Rounds that are measured.
 const ROUNDS: u32 = 200;
 
+/// Pairs of samples.
+const SAMPLES: usize = 30;
+
 struct Honesty;
 
 impl Bench for Honesty {
-    fn run<Q: TimerQueue<Timer>>(&self, criterion: &mut Criterion, name: &str, make: fn() -> Q) {
+    fn run<Q: TimerQueue<Timer>>(&self, criterion: &mut Criterion, name: &str, _: fn() -> Q) {
         let mut group = criterion.benchmark_group(format!("honesty/{name}"));
-        group.sample_size(20).sampling_mode(SamplingMode::Flat);
+        group.sample_size(SAMPLES).sampling_mode(SamplingMode::Flat);
         for (label, dispatches, warm) in KINDS {
-            let stream = rounds(dispatches, warm);
-            let mut cell = Cell::new(name, Pass::Time, &stream);
+            let mut cell = Cell::new(name, Pass::Time, &rounds(dispatches, warm));
             cell.spec.payload = PayloadKind::Inline(16);
+            let (mut by_hand, mut hand_first) = (Vec::new(), false);
+            group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(5));
             group.bench_function(format!("{label}/worker"), |bencher| {
-                bencher.iter_custom(|iterations| (0..iterations).map(|_| a_round(&cell.report())).sum());
+                let mut sample = |_| {
+                    hand_first = !hand_first;
+                    let before = hand_first.then(|| in_a_child(&cell));
+                    let worker = a_round(&cell.report());
+                    by_hand.push(before.unwrap_or_else(|| in_a_child(&cell)));
+                    worker
+                };
+                bencher.iter_custom(|iterations| (0..iterations).map(&mut sample).sum());
             });
+            let latest = by_hand.split_off(by_hand.len().saturating_sub(SAMPLES));
+            let mut latest = latest.iter().cycle();
+            // They are there already: nothing is to be waited for, and a sample is one of them.
+            group.warm_up_time(Duration::from_nanos(1)).measurement_time(Duration::from_nanos(1));
             group.bench_function(format!("{label}/criterion"), |bencher| {
-                bencher.iter_custom(|iterations| (0..iterations).map(|_| in_a_child(name, label)).sum());
-            });
-            group.bench_function(format!("{label}/one-process"), |bencher| {
-                bencher.iter_custom(|iterations| (0..iterations).map(|_| by_hand(&stream, make())).sum());
+                // There are none when a filter left the worker out.
+                let mut sample = |_| latest.next().copied().unwrap_or_else(|| in_a_child(&cell));
+                bencher.iter_custom(|iterations| (0..iterations).map(&mut sample).sum());
             });
         }
     }
 }
 
-/// The variable that makes this benchmark do one sample, `<structure>/<kind>`, and print its nanoseconds.
+/// The variable that makes this benchmark do one sample and print its nanoseconds. It holds the cell.
 const CHILD: &str = "TWB_HONESTY_CHILD";
 
 /// [`by_hand`] in a process of its own.
-fn in_a_child(name: &str, label: &str) -> Duration {
+fn in_a_child(cell: &Cell) -> Duration {
     let this = env::current_exe().expect("a benchmark is a file");
-    let output = Command::new(this).env(CHILD, format!("{name}/{label}")).output().expect("it starts again");
+    let spec = serde_json::to_string(&cell.spec).expect("a cell is plain data");
+    let output = Command::new(this).env(CHILD, spec).output().expect("it starts again");
     let nanos = String::from_utf8_lossy(&output.stdout).trim().parse();
     Duration::from_nanos(nanos.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
 }
 
 /// The one sample of a child.
 struct Child {
-    label: String,
+    stream: Stream,
 }
 
 impl Visit<Timer> for Child {
     type Out = Duration;
     fn visit<Q: TimerQueue<Timer>>(self, queue: Q) -> Duration {
-        let (_, dispatches, warm) =
-            KINDS.into_iter().find(|(label, ..)| *label == self.label).expect("a kind of round");
-        by_hand(&rounds(dispatches, warm), queue)
+        by_hand(&self.stream, queue)
     }
 }
 
@@ -243,11 +256,11 @@ fn honesty(criterion: &mut Criterion) {
 criterion_group!(benches, driver, honesty);
 
 fn main() {
-    if let Ok(sample) = env::var(CHILD) {
-        let (name, label) = sample.split_once('/').expect("a structure and a kind of round");
-        let child = Child { label: label.to_owned() };
-        let spent = registry::visit::<Timer, _>(name, &Params::default(), child).expect("defaults will do");
-        println!("{}", spent.as_nanos());
+    if let Ok(cell) = env::var(CHILD) {
+        let cell: Spec = serde_json::from_str(&cell).expect("the parent wrote it");
+        let child = Child { stream: Stream::read(&cell.stream).expect("the parent wrote it") };
+        let spent = registry::visit::<Timer, _>(&cell.structure, &Params::default(), child);
+        println!("{}", spent.expect("defaults will do").as_nanos());
         return;
     }
     benches();
