@@ -13,6 +13,9 @@ pub trait Payload: Sized + 'static {
     /// What must be known at run time to make one.
     type Recipe: Copy + fmt::Debug;
 
+    /// Whether every structure is compiled for it; see [`Visit::COMMON`](impls::registry::Visit::COMMON).
+    const COMMON: bool;
+
     /// The payload of timer `id`.
     fn make(recipe: Self::Recipe, id: u32) -> Self;
 
@@ -26,6 +29,8 @@ pub struct Inline<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Payload for Inline<WORDS> {
     type Recipe = ();
+
+    const COMMON: bool = WORDS == 2;
 
     fn make((): (), id: u32) -> Self {
         let mut words = [0; WORDS];
@@ -47,6 +52,8 @@ pub struct Boxed(Box<[u8]>);
 impl Payload for Boxed {
     /// The size of the block.
     type Recipe = u32;
+
+    const COMMON: bool = true;
 
     fn make(bytes: u32, id: u32) -> Self {
         // Not zeros: a large block of zeros is not in memory until somebody writes to it.

@@ -106,10 +106,10 @@ impl Summary<'_> {
     /// Blocks of the timed passes.
     pub fn blocks(&self) -> usize {
         let rows = self.structures.iter().flat_map(|of| &of.measurements);
-        rows.filter(|row| ["time", "latency"].contains(&row.key.pass.as_str()))
-            .map(|row| row.key.block)
-            .unique()
-            .count()
+        let counts = |key: &Key| {
+            key.block > 0 && key.status == "ok" && ["time", "latency"].contains(&key.pass.as_str())
+        };
+        rows.filter(|row| counts(&row.key)).map(|row| row.key.block).unique().count()
     }
 
     /// What stood in a column of some row, once each, in order.

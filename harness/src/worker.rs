@@ -52,6 +52,9 @@ pub enum WorkerError {
     /// A parameter of the structure.
     #[error("{0}: {1}")]
     Parameter(String, ParamError),
+    /// What the structure, or this build of it, cannot do.
+    #[error("{0}")]
+    Unsupported(String),
     /// The payload.
     #[error("{0}")]
     Payload(#[from] PayloadError),
@@ -91,7 +94,11 @@ pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("harness worker: {error}");
+            match &error {
+                // The parent knows it by its first word.
+                WorkerError::Unsupported(what) => eprintln!("unsupported: {what}"),
+                error => eprintln!("harness worker: {error}"),
+            }
             match error {
                 WorkerError::Stream(error) if error.is_out_of_memory() => ExitCode::from(OUT_OF_MEMORY),
                 _ => ExitCode::FAILURE,
@@ -226,8 +233,7 @@ impl Cell<'_> {
     }
 
     fn drive<M: Meter>(&self, meter: &mut M) -> Result<Outcome, WorkerError> {
-        let done = with_payload(self.spec.payload, OnPayload { cell: self, meter })?;
-        self.parameters(done)
+        with_payload(self.spec.payload, OnPayload { cell: self, meter })?
     }
 
     fn parameters<T>(&self, done: Result<T, ParamError>) -> Result<T, WorkerError> {
@@ -257,11 +263,18 @@ struct OnPayload<'a, M> {
 }
 
 impl<M: Meter> WithPayload for OnPayload<'_, M> {
-    type Out = Result<Outcome, ParamError>;
+    type Out = Result<Outcome, WorkerError>;
 
     fn run<P: Payload>(self, recipe: P::Recipe) -> Self::Out {
+        let structure = &self.cell.spec.structure;
+        let entry = registry::find(structure);
+        if !P::COMMON && entry.is_some_and(|entry| entry.common_items_only) {
+            return Err(WorkerError::Unsupported(format!(
+                "{structure} is compiled for payloads of 16 bytes and for blocks (box:BYTES) only"
+            )));
+        }
         let work = OnQueue::<P, M> { cell: self.cell, recipe, meter: self.meter };
-        registry::visit::<P, _>(&self.cell.spec.structure, &self.cell.params, work)
+        self.cell.parameters(registry::visit::<P, _>(structure, &self.cell.params, work))
     }
 }
 
@@ -274,6 +287,8 @@ struct OnQueue<'a, P: Payload, M> {
 
 impl<P: Payload, M: Meter> Visit<P> for OnQueue<'_, P, M> {
     type Out = Outcome;
+
+    const COMMON: bool = P::COMMON;
 
     /// The queue that is handed in only names its type: the one that is measured is made once everything
     /// else has been set aside, so that what it takes is seen.

@@ -69,13 +69,29 @@ fn all_passes_and_payloads_come_to_the_outcome_of_the_reference() {
 fn a_payload_without_room_for_an_id_gives_one_digest_in_all_passes() {
     let stream = burst(200);
     let outcome = |pass| {
-        let mut cell = Cell::new("reference", pass, &stream);
+        let mut cell = Cell::new("array", pass, &stream);
         cell.spec.payload = PayloadKind::Inline(0);
         cell.report().outcome
     };
     let right = outcome(Pass::Time);
     assert!(right.id_sum == 0 && right.digest != expected(&stream).digest);
     assert_eq!((outcome(Pass::Count), outcome(Pass::Resident)), (right.clone(), right));
+}
+
+#[test]
+fn a_structure_that_is_compiled_for_few_payloads_says_so_of_the_others() {
+    let stream = burst(100);
+    for (payload, compiled) in [(16, true), (64, false), (448, false), (0, false)] {
+        let mut cell = Cell::new("reference", Pass::Time, &stream);
+        cell.spec.payload = PayloadKind::Inline(payload);
+        match compiled {
+            true => assert_eq!(cell.report().outcome, expected(&stream)),
+            false => assert_eq!(
+                complaint(&cell),
+                "unsupported: reference is compiled for payloads of 16 bytes and for blocks (box:BYTES) only\n"
+            ),
+        }
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ macro_rules! structures {
             "reference" => reference::Reference {
                 role: Oracle, order: Exact,
                 params: ["tick" = "1": "rounds to this many ticks, as a structure with a coarse tick does"],
-                rounds_to: "tick",
+                rounds_to: "tick", items: common,
                 summary: "a `BTreeMap` by (expiry, arrival): the fast oracle",
                 costs: ["O(log queued)", "O(due log queued)", "O(left log queued)", "O(log queued)"],
                 wins: "large runs that must be right",
@@ -74,7 +74,7 @@ macro_rules! structures {
             "model" => model::Model {
                 role: Oracle, order: Exact,
                 params: ["tick" = "1": "rounds to this many ticks, as a structure with a coarse tick does"],
-                rounds_to: "tick",
+                rounds_to: "tick", items: common,
                 summary: "a `Vec` that is searched on every call: the definition of what is right",
                 costs: ["O(1)", "O(due queued)", "O(queued)", "O(queued)"],
                 wins: "nothing; it is too simple to be wrong",

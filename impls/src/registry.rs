@@ -43,6 +43,9 @@ pub struct Entry {
     pub params: &'static [Param],
     /// The parameter whose value is the tick that it rounds to, if it rounds.
     pub rounds_to: Option<&'static str>,
+    /// Whether it is compiled only for the items that a [`Visit`] calls common, so that a rare structure does
+    /// not cost every build as much as one that is measured every day.
+    pub common_items_only: bool,
     /// What it wins on and loses on, for somebody who chooses.
     pub wins: &'static str,
     /// See `wins`.
@@ -73,6 +76,9 @@ impl Entry {
 pub trait Visit<T> {
     /// What the work gives.
     type Out;
+    /// Whether `T` is common: every structure is compiled for such a `T`, and those that are
+    /// [`Entry::common_items_only`] for no other.
+    const COMMON: bool = true;
     /// Does it with an empty queue.
     fn visit<Q: TimerQueue<T>>(self, queue: Q) -> Self::Out;
 }
@@ -81,7 +87,8 @@ pub trait Visit<T> {
 ///
 /// # Panics
 ///
-/// When no structure is called so: names are checked, with [`find`], before anything runs.
+/// When no structure is called so, or it is not compiled for `T`: both are checked, with [`find`], before
+/// anything runs.
 pub fn visit<T, V: Visit<T>>(name: &str, params: &Params, work: V) -> Result<V::Out, ParamError> {
     visit_probed::<T, NoProbe, V>(name, params, work)
 }
@@ -106,6 +113,7 @@ macro_rules! registry {
     ($( $name:literal => $module:ident :: $type:ident {
         role: $role:ident, order: $order:ident, params: [$($key:literal = $default:literal: $meaning:literal),* $(,)?],
         $(rounds_to: $rounds:literal,)?
+        $(items: $items:ident,)?
         summary: $summary:literal, costs: [$enqueue:literal, $take:literal, $requeue:literal, $cancel:literal],
         wins: $wins:literal, loses: $loses:literal $(,)?
     } )*) => {
@@ -124,6 +132,7 @@ macro_rules! registry {
             order: Order::$order,
             params: &[$( Param { key: $key, default: $default, meaning: $meaning } ),*],
             rounds_to: registry!(@option $($rounds)?),
+            common_items_only: registry!(@common_only $($items)?),
             wins: $wins,
             loses: $loses,
         } ),*];
@@ -132,18 +141,25 @@ macro_rules! registry {
         ///
         /// # Panics
         ///
-        /// When no structure is called so.
+        /// As [`visit`].
         pub fn visit_probed<T, P: Probe, V: Visit<T>>(
             name: &str,
             params: &Params,
             work: V,
         ) -> Result<V::Out, ParamError> {
             match name {
-                $( $name => Ok(work.visit(<crate::$module::$type<T, P> as TimerQueue<T>>::with(params)?)), )*
+                // A branch that is known at compile time: what it leaves out is not compiled.
+                $( $name => if const { V::COMMON || !registry!(@common_only $($items)?) } {
+                    Ok(work.visit(<crate::$module::$type<T, P> as TimerQueue<T>>::with(params)?))
+                } else {
+                    panic!("`{name}` is not compiled for this item")
+                }, )*
                 _ => panic!("no structure is called `{name}`"),
             }
         }
     };
+    (@common_only) => { false };
+    (@common_only common) => { true };
     (@option) => { None };
     (@option $value:literal) => { Some($value) };
 }
