@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use harness::allocator::{self, Figures};
-use harness::measure::resident::Status;
+use harness::measure::resident::{Proc, Status};
 
 const MIB: u64 = 1 << 20;
 
@@ -57,12 +57,12 @@ fn allocator_figures_follow_a_gibibyte_up_and_down() {
 #[test]
 fn looking_at_memory_requests_none() {
     let _turn = turn();
-    let file = File::open("/proc/self/status").unwrap();
+    let proc = Proc::of_this_process().unwrap();
     // What this thread has requested so far: the test runner's own threads come and go.
     let requested = tikv_jemalloc_ctl::thread::allocatedp::read().unwrap();
     let before = requested.get();
     for _ in 0..100 {
-        black_box((Status::read(&file), Figures::now()));
+        black_box((proc.read(), Figures::now()));
     }
     assert_eq!(requested.get(), before);
     drop(black_box(vec![0_u8; 100]));

@@ -16,16 +16,7 @@ use workloads::*;
 /// Models of which every workload comes from a source document, and the documents' workloads of other models.
 const MODELS: [&str; 9] =
     ["cycle", "insert", "steady", "cancel", "reset", "periodic", "event-groups", "important", "mail-day"];
-const OTHERS: [&str; 8] = [
-    "burst-idle-0s",
-    "burst-idle-10s",
-    "burst-idle-1s",
-    "burst-idle-30s",
-    "burst-idle-5s",
-    "enqueue-in-order",
-    "free-in-steps",
-    "free-whole",
-];
+const OTHERS: [&str; 4] = ["enqueue-in-order", "free-in-steps", "free-whole", "retention"];
 
 /// All of them, in order of their names.
 fn seeds() -> Vec<&'static str> {
@@ -51,7 +42,6 @@ fn small(name: &str) -> String {
         ("event-groups", _) => "lookups=100",
         ("important", _) => "rounds=5",
         ("grow", _) => "free_step=37",
-        ("burst", _) => "idle_ms=0",
         _ => return name.to_owned(),
     };
     format!("{name}:{changes}")
@@ -102,10 +92,9 @@ fn sizes(name: &str) -> Vec<u64> {
 
 #[test]
 fn every_published_shape_is_found_by_name() {
-    let wanted = "burst-idle-0s burst-idle-10s burst-idle-1s burst-idle-30s burst-idle-5s cancel-in-order \
-        cancel-random cancel-reverse cycle cycle-100-due cycle-100k-due cycle-10-due cycle-10k-due cycle-1k-due \
+    let wanted = "cancel-in-order cancel-random cancel-reverse cycle cycle-100-due cycle-100k-due cycle-10-due cycle-10k-due cycle-1k-due \
         cycle-5k-due enqueue-in-order enqueue-out-of-order free-in-steps free-whole mail-day periodic put-back-0 \
-        put-back-10 put-back-10k put-back-1k reattach-10 reattach-100k reattach-1k steady-enqueue-dispatch \
+        put-back-10 put-back-10k put-back-1k reattach-10 reattach-100k reattach-1k retention steady-enqueue-dispatch \
         take-limit-10 take-limit-100 take-limit-10k take-limit-1k tcl-bulk tcl-cancel-backward \
         tcl-cancel-forward tcl-create-run tcl-important tcl-important-generation tcl-random-access tcl-single \
         ticket-recreate ticket-reset ticket-reset-poll";
@@ -196,7 +185,7 @@ fn nothing_is_queued_at_the_end_and_nothing_is_lost() {
         // A burst keeps ten for the look at memory, and `free-whole` is about the drop.
         let left = match name {
             "free-whole" => 400,
-            _ if name.starts_with("burst") => 10,
+            "retention" => 10,
             _ => 0,
         };
         assert_eq!(found.left, left, "{name}");
@@ -392,16 +381,50 @@ fn everything_is_cancelled_in_order_in_reverse_and_at_random() {
 
 #[test]
 fn a_burst_of_200_000_is_looked_at_with_10_left_and_after_each_idle_time() {
-    for seconds in [0, 1, 5, 10, 30] {
-        let name = format!("burst-idle-{seconds}s");
-        assert_eq!(sizes(&name), [200_000]);
-        let stream = stream(&name, 200_000);
-        let idle: Vec<u64> =
-            stream.ops.iter().filter(|op| op.kind == Kind::Idle as u8).map(|op| op.at).collect();
-        assert_eq!(idle, [seconds * 1000], "{name}");
-        let found = outcome(&stream, true, 1);
-        assert_eq!((found.enqueued, found.dispatched, found.left), (200_000, 199_990, 10), "{name}");
+    assert_eq!(sizes("retention"), [200_000]);
+    let stream = stream("retention", 200_000);
+    let mut idled = vec![0];
+    phase(&stream, "idle").iter().filter(|op| op.kind == Kind::Idle as u8).for_each(|op| {
+        idled.push(idled[idled.len() - 1] + op.at);
+    });
+    for milliseconds in [0, 1_000, 5_000, 10_000, 30_000] {
+        assert!(idled.contains(&milliseconds), "{milliseconds} of {idled:?}");
     }
+    let looks = count(phase(&stream, "idle"), Kind::Sample);
+    assert_eq!(looks as usize + 1, idled.len(), "the look at 0 ms is the one behind the drain");
+    let found = before(&stream, "purge-fill");
+    assert_eq!((found.enqueued, found.dispatched, found.left), (200_000, 199_990, 10));
+}
+
+#[test]
+fn idle_times_are_a_list_in_parentheses_and_in_order() {
+    let workload = one("retention:idle_ms=(0,50),keep=3");
+    assert_eq!(workload.name(), "retention:idle_ms=(0,50),keep=3");
+    assert_eq!(workload.idle_ms(), 50 + 10_000);
+    for list in ["(50,0)", "(50,50)"] {
+        let said = refused(&format!("retention:idle_ms={list}"));
+        assert!(
+            said.contains("`idle_ms` are times since the burst ended; give them in order, each once"),
+            "{said}"
+        );
+    }
+    assert!(refused("retention:idle_ms=(0,90000000)").contains("give at most a day"));
+}
+
+#[test]
+fn each_burst_of_the_study_is_the_same_but_for_what_is_left_of_those_before() {
+    let stream = stream("retention", 1_000);
+    let shape = |name: &str| {
+        let expiries = expiries(&stream, name);
+        expiries.iter().map(|expiry| expiry - expiries[0]).collect::<Vec<_>>()
+    };
+    for name in ["purge-fill", "shrink-fill", "drop-fill"] {
+        assert_eq!(shape(name), shape("fill"), "{name}");
+    }
+    for name in ["idle", "purge", "shrink", "drop"] {
+        assert_eq!(before(&stream, name).left, 10, "{name}");
+    }
+    assert_eq!(run("retention", 1_000).dispatched, 4 * 1_000 - 10);
 }
 
 // seeds/001.

@@ -266,6 +266,8 @@ fn a_malformed_definition_is_refused_with_file_and_line() {
     assert!(
         malformed(&format!("{start}payload = \"17\"\n")).starts_with("mine.toml:3: a payload of 17 bytes")
     );
+    let unknown = malformed(&format!("{start}measures = [\"rss\"]\n"));
+    assert!(unknown.starts_with("mine.toml:3: no value is called `rss`"), "{unknown}");
 }
 
 #[test]

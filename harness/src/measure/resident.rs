@@ -24,7 +24,10 @@ pub(super) const ACCOUNT: super::Account = super::Account {
 /// Looks on in the `resident` pass. Reading a point allocates nothing.
 #[derive(Debug)]
 pub struct Resident {
-    status: File,
+    proc: Proc,
+    phase: u32,
+    /// Milliseconds idled since the queue was last asked something.
+    idle_ms: u64,
     samples: Vec<MemorySample>,
     /// The worker as it is without a queue: the point `empty`.
     without_queue: (Status, Figures),
@@ -36,7 +39,9 @@ impl Resident {
     pub fn new(stream: &Stream) -> io::Result<Self> {
         let points = stream.ops.iter().filter(|op| op.kind == Kind::Sample as u8).count();
         Ok(Self {
-            status: File::open("/proc/self/status")?,
+            proc: Proc::of_this_process()?,
+            phase: 0,
+            idle_ms: 0,
             samples: Vec::with_capacity(points),
             without_queue: Default::default(),
             ledger: Ledger::new(stream),
@@ -51,7 +56,7 @@ impl Resident {
     }
 
     fn look(&self) -> (Status, Figures) {
-        (Status::read(&self.status), Figures::now())
+        (self.proc.read(), Figures::now())
     }
 }
 
@@ -66,10 +71,12 @@ impl Watch for Resident {
     }
 
     fn phase(&mut self, phase: u32) {
+        self.phase = phase;
         self.ledger.phase(phase);
     }
 
     fn leave(&mut self, kind: Kind, done: Tally) {
+        self.idle_ms = 0;
         self.ledger.add(kind, done);
     }
 
@@ -77,6 +84,8 @@ impl Watch for Resident {
         let (status, figures) = if point == Point::Empty { self.without_queue } else { self.look() };
         self.samples.push(MemorySample {
             point,
+            phase: Some(self.phase),
+            idle_ms: Some(self.idle_ms),
             timers: queue.timers,
             container_bytes: queue.container_bytes,
             live_bytes: None,
@@ -84,6 +93,7 @@ impl Watch for Resident {
             resident_bytes: status.resident,
             resident_anon_bytes: status.anonymous,
             resident_peak_bytes: status.peak,
+            resident_lazy_free_bytes: status.lazy_free,
             allocator_allocated_bytes: figures.allocated,
             allocator_active_bytes: figures.active,
             allocator_resident_bytes: figures.resident,
@@ -92,7 +102,9 @@ impl Watch for Resident {
     }
 
     fn idle(&mut self, milliseconds: u64) {
+        // Nothing is requested meanwhile: an allocator may take any request as the occasion to give pages back.
         thread::sleep(Duration::from_millis(milliseconds));
+        self.idle_ms += milliseconds;
     }
 
     fn purge(&mut self) {
@@ -109,10 +121,39 @@ pub struct Status {
     pub anonymous: Option<u64>,
     /// `VmHWM`: the highest `VmRSS` so far.
     pub peak: Option<u64>,
+    /// `LazyFree`: of `VmRSS`, what was given back and stays until the kernel wants it.
+    pub lazy_free: Option<u64>,
+}
+
+/// The files in which the kernel says it, open.
+#[derive(Debug)]
+pub struct Proc {
+    status: File,
+    /// Not every kernel has it.
+    rollup: Option<File>,
+}
+
+impl Proc {
+    /// Those of this process.
+    pub fn of_this_process() -> io::Result<Self> {
+        let rollup = File::open("/proc/self/smaps_rollup").ok();
+        Ok(Self { status: File::open("/proc/self/status")?, rollup })
+    }
+
+    /// Reads them from their beginning, without allocating. Cost: the kernel walks all pages for `LazyFree`, some
+    /// milliseconds for 100 MiB.
+    pub fn read(&self) -> Status {
+        let lazy_free = self.rollup.as_ref().and_then(|rollup| {
+            let mut buffer = [0; 4096];
+            let length = rollup.read_at(&mut buffer, 0).unwrap_or(0);
+            kibibytes(&buffer[..length], b"LazyFree:")
+        });
+        Status { lazy_free, ..Status::read(&self.status) }
+    }
 }
 
 impl Status {
-    /// Reads an open `/proc/<pid>/status` from its beginning, without allocating.
+    /// Reads an open `/proc/<pid>/status` from its beginning, without allocating. `LazyFree` does not stand there.
     pub fn read(file: &File) -> Self {
         let mut buffer = [0; 8192];
         let length = file.read_at(&mut buffer, 0).unwrap_or(0);
@@ -124,6 +165,7 @@ impl Status {
             resident: kibibytes(text, b"VmRSS:"),
             anonymous: kibibytes(text, b"RssAnon:"),
             peak: kibibytes(text, b"VmHWM:"),
+            lazy_free: None,
         }
     }
 }
@@ -144,7 +186,7 @@ mod tests {
     fn figures_are_in_bytes_and_a_missing_one_is_none() {
         let text = b"Name:\tharness\nVmHWM:\t    9600 kB\nVmRSS:\t     512 kB\nRssFile:\t 7 kB\n";
         let status = Status::parse(text);
-        assert_eq!(status, Status { resident: Some(524_288), anonymous: None, peak: Some(9_830_400) });
+        assert_eq!(status, Status { resident: Some(524_288), peak: Some(9_830_400), ..Status::default() });
         assert_eq!(Status::parse(b"VmRSS:\t a lot\n"), Status::default());
     }
 }

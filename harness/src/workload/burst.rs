@@ -26,6 +26,11 @@ impl Default for Burst {
 }
 
 impl Burst {
+    /// A burst of a model that has several of them.
+    pub(super) fn with(gap: u64, window: f64, keep: u32, handler_ticks: u64) -> Self {
+        Self { gap, window, keep, handler_ticks, ..Self::default() }
+    }
+
     fn step(&self, n: u64) -> u64 {
         self.step.unwrap_or(n.saturating_mul(self.gap) / 100).max(1)
     }
@@ -35,9 +40,11 @@ impl Burst {
         ((step as f64 * self.window) as u64).max(1)
     }
 
-    fn drain(&self, expiries: &[u64], out: &mut Builder) {
+    /// Rounds from `now` on until `keep` are left of what is queued; `expiries` are its, in order. Gives the time
+    /// of the last round.
+    pub(super) fn drain(&self, expiries: &[u64], mut now: u64, out: &mut Builder) -> u64 {
         let (step, keep) = (self.step(expiries.len() as u64), u64::from(self.keep));
-        let (mut now, mut due, mut done) = (0, 0, 0);
+        let (mut due, mut done) = (0, 0);
         while out.queued() > keep {
             now += step;
             due += expiries[due..].partition_point(|expiry| *expiry <= now);
@@ -49,6 +56,7 @@ impl Burst {
             out.requeue(0, taken - handled);
             done += handled;
         }
+        now
     }
 }
 
@@ -80,7 +88,7 @@ impl Model for Burst {
         expiries.iter().for_each(|expiry| _ = out.enqueue(*expiry));
         out.sample(Point::Filled);
         out.phase("drain");
-        self.drain(&expiries, out);
+        self.drain(&expiries, 0, out);
         out.sample(Point::Drained);
         out.idle(self.idle_ms);
         out.sample(Point::Idle);

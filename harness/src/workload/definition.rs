@@ -9,8 +9,9 @@ use toml::Spanned;
 
 use super::error::{WorkloadError, mended};
 use super::model::{Entry, MODELS, Made};
+use crate::allocator;
 use crate::payload::PayloadError;
-use crate::spec::PayloadKind;
+use crate::spec::{AllocatorKind, Pass, PayloadKind};
 use crate::suggest::did_you_mean;
 
 include!(concat!(env!("OUT_DIR"), "/datasets.rs"));
@@ -34,6 +35,10 @@ pub struct Definition {
     pub sizes: Vec<u64>,
     /// The payload, when none is asked for.
     pub payload: PayloadKind,
+    /// The allocators, when none is asked for; empty where the run's own will do.
+    pub allocators: Vec<AllocatorKind>,
+    /// What is measured, when nothing is asked for; empty where the run's own will do.
+    pub measures: Vec<Pass>,
     /// The comment that its file begins with.
     pub about: String,
     /// The parameters of the model, defaults included.
@@ -60,6 +65,9 @@ pub(super) struct File<P> {
     source: String,
     n: Option<Spanned<Vec<u64>>>,
     payload: Option<Spanned<String>>,
+    allocators: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    measures: Vec<Pass>,
     #[serde(default)]
     parameters: P,
 }
@@ -69,8 +77,10 @@ pub(super) const SMALL: PayloadKind = PayloadKind::Inline(16);
 
 impl<P> File<P> {
     pub(super) fn map<Q>(self, change: impl FnOnce(P) -> Q) -> File<Q> {
-        let Self { model, summary, favours, hurts, source, n, payload, parameters } = self;
-        File { model, summary, favours, hurts, source, n, payload, parameters: change(parameters) }
+        let Self { model, summary, favours, hurts, source, n, payload, allocators, measures, parameters } =
+            self;
+        let parameters = change(parameters);
+        File { model, summary, favours, hurts, source, n, payload, allocators, measures, parameters }
     }
 }
 
@@ -126,7 +136,7 @@ impl Definition {
             WorkloadError::file(file, line, mended(error.message())).mend(mend(text, error))
         };
         let entry = model_of(file, text, located)?;
-        let File { model, summary, favours, hurts, source, n, payload, parameters } =
+        let File { model, summary, favours, hurts, source, n, payload, allocators, measures, parameters } =
             (entry.parse)(text).map_err(|error| located(&error))?;
         if let Some((key, message)) = parameters.model.impossible() {
             let line = line_of_key(text, key);
@@ -134,6 +144,7 @@ impl Definition {
         }
         let sizes = sizes(file, text, n)?;
         let payload = payload_of(file, text, payload)?;
+        let allocators = allocators_of(file, text, allocators)?;
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let known = parameters.parameters.clone();
         let definition = Self {
@@ -145,6 +156,8 @@ impl Definition {
             source,
             sizes,
             payload,
+            allocators,
+            measures,
             about: header(text),
             parameters: known,
             meanings: meanings(text),
@@ -193,6 +206,24 @@ fn payload_of(
         .get_ref()
         .parse()
         .map_err(|error: PayloadError| WorkloadError::file(file, Some(line), error.to_string()))
+}
+
+/// The allocators that a definition names. dhat is none of them: it belongs to the heap pass.
+fn allocators_of(
+    file: &str,
+    text: &str,
+    allocators: Option<Spanned<Vec<String>>>,
+) -> Result<Vec<AllocatorKind>, WorkloadError> {
+    let Some(allocators) = allocators else { return Ok(Vec::new()) };
+    let line = line_of(text, allocators.span().start);
+    let kind = |name: &String| {
+        allocator::parse(name).filter(|kind| *kind != AllocatorKind::Dhat).ok_or_else(|| {
+            let message =
+                format!("`{name}` is no allocator; there is jemalloc, jemalloc-background and system");
+            WorkloadError::file(file, Some(line), message)
+        })
+    };
+    allocators.get_ref().iter().map(kind).collect()
 }
 
 /// How to mend what the parser says, where it does not say so itself.

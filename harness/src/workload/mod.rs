@@ -19,6 +19,7 @@ mod draw;
 mod error;
 mod event_groups;
 mod fitted;
+mod group;
 mod grow;
 mod hold;
 mod important;
@@ -33,6 +34,7 @@ pub mod profile;
 pub mod replay;
 mod reproduction;
 mod reset;
+mod retention;
 mod schedule;
 mod select;
 mod server;
@@ -51,12 +53,13 @@ pub use definition::{Definition, builtin, builtin_traces};
 pub use distribution::Distribution;
 pub use error::WorkloadError;
 pub use fitted::{Fit, fit};
+pub use group::{Group, Member, groups};
 pub use model::{Extent, Model, Random};
 pub use replay::Replay;
 pub use select::resolve;
 
-use crate::spec::PayloadKind;
-use crate::stream::{Op, Stream};
+use crate::spec::{AllocatorKind, Pass, PayloadKind};
+use crate::stream::{Kind, Op, Stream};
 
 /// A workload that was asked for: a definition with its parameters as they are to be.
 #[derive(Clone, Debug)]
@@ -108,6 +111,16 @@ impl Workload {
         self.definition.payload
     }
 
+    /// The allocators, when none is asked for; empty where the run's own will do.
+    pub fn allocators(&self) -> &[AllocatorKind] {
+        &self.definition.allocators
+    }
+
+    /// What is measured, when nothing is asked for; empty where the run's own will do.
+    pub fn measures(&self) -> &[Pass] {
+        &self.definition.measures
+    }
+
     /// Whether the payload stands in the name.
     pub fn names_payload(&self) -> bool {
         self.selector.rsplit([':', ',']).any(|part| part.starts_with("payload="))
@@ -135,6 +148,19 @@ impl Workload {
         let mut out = Builder::new(&self.name, self.model.extent(n).operations);
         self.model.generate(n, &mut random, &mut out);
         Ok(out.finish())
+    }
+
+    /// Milliseconds that a stream idles, whatever its size. A recorded one does not. Cost: a stream for one timer.
+    pub fn idle_ms(&self) -> u64 {
+        if self.replay().is_some() {
+            return 0;
+        }
+        let idle = |stream: Stream| {
+            let ops = stream.ops.iter().filter(|op| op.kind == Kind::Idle as u8);
+            ops.map(|op| op.at).sum()
+        };
+        // What cannot be made is told where it is run.
+        self.stream(1, 0).map_or(0, idle)
     }
 
     /// Whether there can be a stream for `n` timers.

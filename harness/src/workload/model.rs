@@ -90,6 +90,7 @@ macro_rules! models {
 
 models! {
     "burst" => super::burst::Burst,
+    "retention" => super::retention::Retention,
     "grow" => super::grow::Grow,
     "cycle" => super::cycle::Cycle,
     "window" => super::window::Window,

@@ -8,11 +8,12 @@ use itertools::Itertools;
 use super::Workload;
 use super::definition::{Definition, SMALL, builtin};
 use super::error::{WorkloadError, mended};
+use super::group::groups;
 use super::model::{MODELS, Made, Model};
 use super::replay::Replay;
 use crate::spec::PayloadKind;
 
-/// The workloads that `selector` names: `NAME`, `all`, a glob, `FILE.toml` or `replay:FILE`, each with
+/// The workloads that `selector` names: `NAME`, `all`, a group, a glob, `FILE.toml` or `replay:FILE`, each with
 /// `:key=value,key=value` behind it to change parameters, `n` or `payload`; or a list of those. After a
 /// comma, a token with `=` and no `:` goes on with the name before it. A comma between parentheses divides
 /// nothing. `key=value+value` is a sweep: a workload for each value, and for each combination where several
@@ -20,16 +21,27 @@ use crate::spec::PayloadKind;
 pub fn resolve(selector: &str) -> Result<Vec<Workload>, WorkloadError> {
     let mut found: Vec<Workload> = Vec::new();
     for one in split(selector) {
-        let (name, changes) = parameters(without_note(&one))?;
-        for changes in sweep(name, changes)? {
-            for workload in named(name, &changes)? {
-                if found.iter().all(|known| known.name != workload.name) {
-                    found.push(workload);
-                }
+        for workload in one_selector(&one)? {
+            if found.iter().all(|known| known.name != workload.name) {
+                found.push(workload);
             }
         }
     }
     Ok(found)
+}
+
+fn one_selector(selector: &str) -> Result<Vec<Workload>, WorkloadError> {
+    let (name, changes) = parameters(without_note(selector))?;
+    let Some(group) = groups().iter().find(|group| group.name == name) else {
+        let named = |changes: Changes| named(name, &changes);
+        return sweep(name, changes)?.into_iter().map(named).flatten_ok().collect();
+    };
+    if !changes.is_empty() {
+        let message =
+            "is a group, whose parameters are its workloads'; name one of those, or give --n or --payload";
+        return Err(WorkloadError::parameter(name, message));
+    }
+    group.members.iter().map(|member| resolve(&member.selector())).flatten_ok().collect()
 }
 
 /// A selector without what a table says beside the name: `(scaled x 10)`.
@@ -143,7 +155,8 @@ fn named(name: &str, changes: &Changes) -> Result<Vec<Workload>, WorkloadError> 
     }
     let all: Vec<_> = builtin().iter().filter(|known| matches(name, &known.name)).collect();
     if all.is_empty() {
-        let names = builtin().iter().map(|known| known.name.as_str());
+        let groups = groups().iter().map(|group| group.name.as_str());
+        let names = builtin().iter().map(|known| known.name.as_str()).chain(groups);
         return Err(WorkloadError::unknown(name, names.chain(["all", "replay:FILE"])));
     }
     all.into_iter().map(|known| changed(known.clone(), None, &known.name, changes)).collect()
@@ -168,6 +181,8 @@ fn replayed(file: &str, changes: &Changes) -> Result<Workload, WorkloadError> {
         source: file.to_owned(),
         sizes: Vec::new(),
         payload: SMALL,
+        allocators: Vec::new(),
+        measures: Vec::new(),
         parameters,
         about: String::new(),
         meanings: toml::Table::new(),
@@ -229,8 +244,12 @@ fn make(definition: &Definition, name: &str) -> Result<Made, WorkloadError> {
     }
 }
 
-/// A value as TOML has it: a number, which may end in k, m or g, a truth, or a text.
+/// A value as TOML has it: a number, which may end in k, m or g, a truth, a list of values in parentheses, or a text.
 fn typed(value: &str) -> toml::Value {
+    if let Some(list) = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+        let items = commas(list).map(str::trim).filter(|item| !item.is_empty());
+        return items.map(typed).collect::<Vec<_>>().into();
+    }
     if let Some(number) = whole(value) {
         return number.into();
     }
