@@ -1,5 +1,7 @@
 //! What the parent makes of a cell's raw samples: exact quantiles, a histogram for curves, the slowest calls.
 
+mod columns;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -37,6 +39,7 @@ pub struct OperationTimes {
     /// The slowest call in nanoseconds.
     pub max_ns: u64,
     /// From, to (both within) and calls: two significant digits, which is enough for a curve.
+    #[serde(with = "columns")]
     pub histogram: Vec<[u64; 3]>,
 }
 
@@ -90,6 +93,13 @@ fn summarise(samples: impl Iterator<Item = u64>) -> CallTimes {
         operation
     });
     CallTimes { operations: operations.collect(), slowest }
+}
+
+/// The slowest calls of samples in order of the calls, slowest first.
+pub fn slowest(samples: impl Iterator<Item = u64>) -> Vec<SlowCall> {
+    let mut slowest = Vec::with_capacity(SLOWEST + 1);
+    (0..).zip(samples).for_each(|(position, word)| keep_slowest(&mut slowest, unpack(position, word)));
+    slowest
 }
 
 fn unpack(position: u64, word: u64) -> SlowCall {

@@ -57,7 +57,7 @@ impl Value {
 }
 
 /// A type that can stand in a column.
-trait Cell {
+pub(crate) trait Cell {
     const HOLDS: Type;
     fn value(&self) -> Value;
 }
@@ -114,21 +114,23 @@ macro_rules! row {
         #[derive(Clone, Debug, Default)]
         pub struct $name { $( #[doc = $about] pub $column: $type, )+ }
 
-        impl Row for $name {
-            fn columns() -> Vec<Column> {
-                vec![$( Column {
+        impl $crate::record::Row for $name {
+            fn columns() -> Vec<$crate::record::Column> {
+                vec![$( $crate::record::Column {
                     name: stringify!($column),
-                    holds: <$type as Cell>::HOLDS,
+                    holds: <$type as $crate::record::Cell>::HOLDS,
                     about: $about.trim_ascii(),
                 } ),+]
             }
 
-            fn values(&self) -> Vec<Value> {
-                vec![$( self.$column.value() ),+]
+            fn values(&self) -> Vec<$crate::record::Value> {
+                vec![$( $crate::record::Cell::value(&self.$column) ),+]
             }
         }
     };
 }
+
+pub(crate) use row;
 
 row! {
     /// Which cell a row is of, and how the cell came about. These columns stand first in every table.
@@ -145,7 +147,7 @@ row! {
         block: u64,
         /// The how-manieth run of a pass that is not run once a block, from 0
         repeat: u64,
-        /// Position of the structure within its block, from 0
+        /// Position of the structure, with its allocator, within its block, from 0
         position: u64,
         /// `ok`, `wrong`, `crashed`, `timeout`, `oom`, `unsupported` or `interrupted`
         status: String,
@@ -153,7 +155,7 @@ row! {
         detail: Option<String>,
         /// The check that the answers passed: `exact`, `ties-any-order` or `late<=bound`
         check: Option<String>,
-        /// Name of the structure
+        /// Name of the structure; one that is measured under another name has that behind it, `wheel@b`
         structure: String,
         /// Its parameters, those that were given: `key=value,...`
         parameters: String,
@@ -165,7 +167,7 @@ row! {
         payload: String,
         /// The pass: `time`, `latency`, `resident`, `heap` or `count`
         pass: String,
-        /// The allocator that served: `jemalloc`, `system` or `dhat`
+        /// The allocator that served: `jemalloc`, `jemalloc-background`, `system` or `dhat`
         allocator: String,
         /// The clock of single calls and segments: `tsc`, `monotonic` or `thread-cpu`
         clock: Option<String>,
@@ -201,6 +203,8 @@ row! {
         time_ns_per_call: Option<f64>,
         /// Nanoseconds for each timer handled, on average (`time`)
         time_ns_per_timer: Option<f64>,
+        /// Nanoseconds of all operations of a cell together, for each timer enqueued (`time`)
+        time_ns_per_enqueued: Option<f64>,
         /// Nanoseconds of all calls together, the clock's own median cost taken off (`time`)
         time_ns_total: Option<f64>,
         /// Pairs of clock readings in that
@@ -261,6 +265,14 @@ row! {
         resident_bytes_per_timer: Option<f64>,
         /// Highest resident bytes of the whole worker (`resident`)
         resident_bytes_peak: Option<u64>,
+        /// Heap bytes that the structure says it keeps at `drained`, less those at `empty` (`resident` and `heap`)
+        held_container_bytes: Option<u64>,
+        /// Live heap bytes at `drained`, less those at `empty` (`heap`)
+        held_live_bytes: Option<u64>,
+        /// Bytes that the allocator has in memory at `drained`, less those at `empty` (`resident`)
+        held_allocator_bytes: Option<u64>,
+        /// Resident bytes at `drained`, less those at `empty` (`resident`)
+        held_resident_bytes: Option<u64>,
         /// Bytes of the operation stream: in resident bytes at every point, `empty` included, so in no difference (`resident`)
         stream_bytes: Option<u64>,
         /// `enqueue` calls
@@ -335,6 +347,22 @@ row! {
         latency_ns: u64,
         /// 1 when it overlapped an involuntary context switch, else 0
         switched: u64,
+        /// Timers queued before it, those out in a batch not among them. This and what follows is of an untimed repetition of the run on a structure that counts and whose payload is a block; null where the run took more than 5 seconds
+        queue_length_before: Option<u64>,
+        /// Timers queued after it
+        queue_length: Option<u64>,
+        /// Heap bytes that the structure said it had requested before it
+        container_bytes_before: Option<u64>,
+        /// The same after it: more is growth
+        container_bytes_after: Option<u64>,
+        /// Entries read on the way to a place
+        entries_visited: Option<u64>,
+        /// Entries moved in memory
+        entries_moved: Option<u64>,
+        /// Timers that went down a level
+        entries_cascaded: Option<u64>,
+        /// Page faults that needed no read
+        faults_minor: Option<u64>,
     }
 }
 
@@ -345,6 +373,10 @@ row! {
         point: String,
         /// Its place in the time line, from 0
         step: u64,
+        /// The phase that the look stands in
+        phase: Option<String>,
+        /// Milliseconds of idling since the queue was last asked something (`resident`; no other pass idles)
+        idle_ms: Option<u64>,
         /// Timers queued then
         timers: u64,
         /// Heap bytes that the structure says it has requested, what items own excluded
@@ -359,6 +391,8 @@ row! {
         resident_anon_bytes: Option<u64>,
         /// Highest resident bytes so far: VmHWM
         resident_peak_bytes: Option<u64>,
+        /// Of the resident bytes, those that were given back and that the system may take at any time: LazyFree
+        resident_lazy_free_bytes: Option<u64>,
         /// Bytes that the allocator says are in use
         allocator_allocated_bytes: Option<u64>,
         /// Bytes in pages that hold something in use

@@ -1,11 +1,13 @@
 //! From what a run has finished to the rows of its tables.
 
+use std::collections::HashMap;
+
 use crate::folder::Manifest;
 use crate::journal::{Entry, Status};
 use crate::latency::{CallTimes, OperationTimes};
 use crate::plan::Cell;
 use crate::record::{Bucket, Key, Keyed, Measurement, Memory, SCHEMA_VERSION, Slowest, word};
-use crate::spec::{MemorySample, Operation, Pass, Report};
+use crate::spec::{MemorySample, Operation, Pass, Report, SlowDetail};
 use crate::stream::{Kind, Outcome, Point};
 
 /// The rows of all tables of a run.
@@ -23,7 +25,7 @@ pub struct Tables {
 
 /// Makes the rows from the journal's entries. A cell of the discarded block gives rows only if it failed.
 pub fn tables(manifest: &Manifest, entries: &[Entry]) -> Tables {
-    let cells: Vec<Cell> = manifest.plan.groups().into_iter().flat_map(|group| group.cells).collect();
+    let cells: Vec<Cell> = manifest.plan.cells();
     let mut tables = Tables::default();
     for entry in entries {
         let cell = cells.get(entry.cell as usize);
@@ -50,7 +52,7 @@ fn key(manifest: &Manifest, cell: &Cell, entry: &Entry) -> Key {
         status: word(&entry.status),
         detail: entry.detail.clone(),
         check: entry.check.clone(),
-        structure: cell.structure.name.clone(),
+        structure: cell.structure.label(),
         parameters: cell.structure.parameter_text(),
         workload: manifest.plan.workloads[cell.workload].name.clone(),
         size: cell.size,
@@ -83,7 +85,7 @@ impl Rows<'_> {
         tables.measurements.extend(self.clock(report).map(|row| self.keyed(row)));
         tables.measurements.extend(self.phases(report).into_iter().map(|row| self.keyed(row)));
         tables.measurements.extend(self.operations(report).into_iter().map(|row| self.keyed(row)));
-        let memory = report.memory.iter().zip(0..).map(|(sample, step)| memory_row(sample, step));
+        let memory = report.memory.iter().zip(0..).map(|(sample, step)| self.memory(sample, step));
         tables.memory.extend(memory.map(|row| self.keyed(row)));
         if let Some(calls) = &self.entry.calls {
             tables.latency.extend(self.buckets(calls));
@@ -105,9 +107,14 @@ impl Rows<'_> {
         let row = outcome_columns(&report.outcome, heap_columns(report, row));
         let [reproduced, expiries, extra] = self.entry.reproduced.map_or([None; 3], |all| all.map(Some));
         Measurement {
+            time_ns_per_enqueued: time_per_enqueued(report),
             live_bytes_per_timer: per_timer(&report.memory, |sample| sample.live_bytes),
             resident_bytes_per_timer: per_timer(&report.memory, |sample| sample.resident_anon_bytes),
             resident_bytes_peak: report.memory.iter().filter_map(|sample| sample.resident_peak_bytes).max(),
+            held_container_bytes: held(&report.memory, |sample| sample.container_bytes),
+            held_live_bytes: held(&report.memory, |sample| sample.live_bytes),
+            held_allocator_bytes: held(&report.memory, |sample| sample.allocator_resident_bytes),
+            held_resident_bytes: held(&report.memory, |sample| sample.resident_bytes),
             stream_bytes: report.stream_bytes,
             replay_expiries: expiries,
             replay_reproduced: reproduced,
@@ -211,38 +218,61 @@ impl Rows<'_> {
     }
 
     fn slowest(&self, calls: &CallTimes) -> Vec<Keyed<Slowest>> {
-        let row = |(rank, call): (u64, &crate::latency::SlowCall)| Slowest {
-            phase: self.phase(call.phase),
-            operation: kind_name(call.kind),
-            rank,
-            call: call.position,
-            latency_ns: call.ns,
-            switched: call.switched.into(),
+        let details = self.entry.report.iter().flat_map(|report| &report.slow);
+        let details: HashMap<u64, &SlowDetail> = details.map(|detail| (detail.position, detail)).collect();
+        let row = |(rank, call): (u64, &crate::latency::SlowCall)| {
+            let row = Slowest {
+                phase: self.phase(call.phase),
+                operation: kind_name(call.kind),
+                rank,
+                call: call.position,
+                latency_ns: call.ns,
+                switched: call.switched.into(),
+                ..Slowest::default()
+            };
+            details.get(&call.position).map_or(row.clone(), |detail| with_detail(row, detail))
         };
         (1..).zip(&calls.slowest).map(row).map(|row| self.keyed(row)).collect()
+    }
+
+    fn memory(&self, sample: &MemorySample, step: u64) -> Memory {
+        Memory {
+            point: word(&sample.point),
+            step,
+            phase: sample.phase.map(|phase| self.phase(phase)),
+            idle_ms: sample.idle_ms,
+            timers: sample.timers,
+            container_bytes: sample.container_bytes,
+            live_bytes: sample.live_bytes,
+            live_blocks: sample.live_blocks,
+            resident_bytes: sample.resident_bytes,
+            resident_anon_bytes: sample.resident_anon_bytes,
+            resident_peak_bytes: sample.resident_peak_bytes,
+            resident_lazy_free_bytes: sample.resident_lazy_free_bytes,
+            allocator_allocated_bytes: sample.allocator_allocated_bytes,
+            allocator_active_bytes: sample.allocator_active_bytes,
+            allocator_resident_bytes: sample.allocator_resident_bytes,
+            allocator_retained_bytes: sample.allocator_retained_bytes,
+        }
+    }
+}
+
+fn with_detail(row: Slowest, detail: &SlowDetail) -> Slowest {
+    Slowest {
+        queue_length_before: Some(detail.queue_length[0]),
+        queue_length: Some(detail.queue_length[1]),
+        container_bytes_before: detail.container_bytes[0],
+        container_bytes_after: detail.container_bytes[1],
+        entries_visited: Some(detail.entries_visited),
+        entries_moved: Some(detail.entries_moved),
+        entries_cascaded: Some(detail.entries_cascaded),
+        faults_minor: Some(detail.faults_minor),
+        ..row
     }
 }
 
 fn kind_name(number: u8) -> String {
     Kind::from_number(number).map_or_else(|| number.to_string(), |kind| word(&kind))
-}
-
-fn memory_row(sample: &MemorySample, step: u64) -> Memory {
-    Memory {
-        point: word(&sample.point),
-        step,
-        timers: sample.timers,
-        container_bytes: sample.container_bytes,
-        live_bytes: sample.live_bytes,
-        live_blocks: sample.live_blocks,
-        resident_bytes: sample.resident_bytes,
-        resident_anon_bytes: sample.resident_anon_bytes,
-        resident_peak_bytes: sample.resident_peak_bytes,
-        allocator_allocated_bytes: sample.allocator_allocated_bytes,
-        allocator_active_bytes: sample.allocator_active_bytes,
-        allocator_resident_bytes: sample.allocator_resident_bytes,
-        allocator_retained_bytes: sample.allocator_retained_bytes,
-    }
 }
 
 /// Bytes for each timer queued at `filled`, less what the empty worker had.
@@ -251,6 +281,19 @@ fn per_timer(memory: &[MemorySample], bytes: impl Fn(&MemorySample) -> Option<u6
     let filled = at(Point::Filled)?;
     let (full, empty) = (bytes(filled)?, bytes(at(Point::Empty)?)?);
     (filled.timers > 0).then(|| full.saturating_sub(empty) as f64 / filled.timers as f64)
+}
+
+/// Time of all operations for each timer that was enqueued.
+fn time_per_enqueued(report: &Report) -> Option<f64> {
+    let times = report.operations.iter().map(|operation| operation.time_ns);
+    let total = times.sum::<Option<f64>>().filter(|_| !report.operations.is_empty())?;
+    (report.outcome.enqueued > 0).then(|| total / report.outcome.enqueued as f64)
+}
+
+/// Bytes at `drained`, above what the empty worker had.
+fn held(memory: &[MemorySample], bytes: impl Fn(&MemorySample) -> Option<u64>) -> Option<u64> {
+    let at = |point| memory.iter().find(|sample| sample.point == point).and_then(&bytes);
+    Some(at(Point::Drained)?.saturating_sub(at(Point::Empty)?))
 }
 
 fn heap_columns(report: &Report, row: Measurement) -> Measurement {

@@ -6,14 +6,20 @@ use crate::format::{decimals, fixed, memory_unit, numbers, whole};
 use crate::grid::Grid;
 use crate::latency::{QUANTILES, calls_needed};
 use crate::record::{Measurement, Memory};
+use crate::retention;
 use crate::select::thousands;
 use crate::summary::{Figure, Of, Place, Summary};
 
 /// The tables of one workload and size.
 pub fn grids(summary: &Summary<'_>, manifest: &Manifest) -> Vec<Grid> {
-    let mut grids =
-        vec![time(summary, manifest), counts(summary), resident(summary), held(summary), rounds(summary)];
+    let studies = retention::studies_of(summary.memory());
+    let mut grids = vec![time(summary, manifest), counts(summary)];
+    if studies.is_empty() {
+        grids.extend([resident(summary), held(summary)]);
+    }
+    grids.push(rounds(summary));
     grids.retain(|grid| !grid.rows.is_empty() && grid.headings.len() > grid.names);
+    grids.splice(0..0, retention::grids(&studies, &manifest.allocators));
     if let Some(first) = grids.first_mut() {
         first.title = format!("{}\n\n{}", title(summary, manifest), first.title);
     }

@@ -4,9 +4,10 @@ use itertools::Itertools;
 
 use crate::format::median;
 use crate::plan::Plan;
-use crate::record::{Key, Keyed, Measurement, Memory};
+use crate::record::{Key, Keyed, Measurement, Memory, word};
 use crate::rows::Tables;
 use crate::select::Structure;
+use crate::spec::AllocatorKind;
 
 /// A figure over blocks or repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,15 +39,24 @@ pub struct Summary<'a> {
     pub size: u64,
     /// What each timer carries.
     pub payload: &'a str,
-    /// One for each structure, in the order of the run.
+    /// One for each structure and allocator, in the order of the run.
     pub structures: Vec<Of<'a>>,
 }
 
-/// Everything about one structure in a summary.
+/// Everything about one structure, with one allocator, in a summary.
 #[derive(Debug)]
 pub struct Of<'a> {
-    /// Its name with parameters.
+    /// Its name with parameters, and behind it the allocator where there are several: `heap:arity=2 (system)`.
     pub name: String,
+    measurements: Vec<&'a Keyed<Measurement>>,
+    memory: Vec<&'a Keyed<Memory>>,
+    /// The heap pass, which has dhat's allocator: its rows are those of the first allocator, and shown beside all.
+    heap: Heap<'a>,
+}
+
+/// Rows of the heap pass that count as another allocator's.
+#[derive(Debug, Default)]
+struct Heap<'a> {
     measurements: Vec<&'a Keyed<Measurement>>,
     memory: Vec<&'a Keyed<Memory>>,
 }
@@ -64,27 +74,47 @@ pub fn summaries<'a>(tables: &'a Tables, plan: &Plan) -> Vec<Summary<'a>> {
             workload: &first.workload,
             size: *size,
             payload: &first.payload,
-            structures: plan
-                .structures
-                .iter()
-                .filter_map(|structure| of(structure, &rows, &memory))
-                .collect(),
+            structures: Rows { rows, memory }.structures(plan),
         })
     };
     places.iter().filter_map(summary).collect()
 }
 
-/// The rows of one structure, if it has any.
-fn of<'a>(
-    structure: &Structure,
-    rows: &[&'a Keyed<Measurement>],
-    memory: &[&'a Keyed<Memory>],
-) -> Option<Of<'a>> {
-    let parameters = structure.parameter_text();
-    let own = |key: &Key| key.structure == structure.name && key.parameters == parameters;
-    let measurements: Vec<_> = rows.iter().copied().filter(|row| own(&row.key)).collect();
-    let memory = memory.iter().copied().filter(|row| own(&row.key)).collect();
-    (!measurements.is_empty()).then(|| Of { name: structure.to_string(), measurements, memory })
+/// The rows of one workload and size.
+struct Rows<'a> {
+    rows: Vec<&'a Keyed<Measurement>>,
+    memory: Vec<&'a Keyed<Memory>>,
+}
+
+impl<'a> Rows<'a> {
+    /// One for each structure and allocator that has rows, in the order of the plan.
+    fn structures(&self, plan: &Plan) -> Vec<Of<'a>> {
+        let here = |name: &String| self.rows.first().is_some_and(|row| row.key.workload == *name);
+        let workload = plan.workloads.iter().position(|planned| here(&planned.name));
+        let allocators = workload.map_or(&[][..], |workload| plan.allocators_of(workload));
+        let turns = plan.structures.iter().flat_map(|of| allocators.iter().map(move |with| (of, *with)));
+        turns.filter_map(|(structure, allocator)| self.of(structure, allocator, allocators)).collect()
+    }
+
+    /// The rows of one structure with one allocator, if it has any.
+    fn of(&self, structure: &Structure, allocator: AllocatorKind, all: &[AllocatorKind]) -> Option<Of<'a>> {
+        let (label, parameters, with) = (structure.label(), structure.parameter_text(), word(&allocator));
+        let (dhat, first) = (word(&AllocatorKind::Dhat), all.first() == Some(&allocator));
+        let same = |key: &Key| key.structure == label && key.parameters == parameters;
+        let own = |key: &Key| same(key) && (key.allocator == with || first && key.allocator == dhat);
+        let lent = |key: &Key| same(key) && !first && key.allocator == dhat;
+        let measurements: Vec<_> = self.rows.iter().copied().filter(|row| own(&row.key)).collect();
+        let name = if all.len() > 1 { format!("{structure} ({with})") } else { structure.to_string() };
+        (!measurements.is_empty()).then(|| Of {
+            name,
+            measurements,
+            memory: self.memory.iter().copied().filter(|row| own(&row.key)).collect(),
+            heap: Heap {
+                measurements: self.rows.iter().copied().filter(|row| lent(&row.key)).collect(),
+                memory: self.memory.iter().copied().filter(|row| lent(&row.key)).collect(),
+            },
+        })
+    }
 }
 
 /// A phase and an operation.
@@ -101,6 +131,11 @@ impl Summary<'_> {
     pub fn points(&self) -> Vec<String> {
         let rows = self.structures.iter().flat_map(|of| &of.memory);
         rows.sorted_by_key(|row| row.own.step).map(|row| row.own.point.clone()).unique().collect()
+    }
+
+    /// Rows of the memory time lines of all structures.
+    pub fn memory(&self) -> impl Iterator<Item = &Keyed<Memory>> {
+        self.structures.iter().flat_map(|of| of.memory.iter().copied())
     }
 
     /// Blocks of the timed passes.
@@ -147,7 +182,8 @@ impl Of<'_> {
 
     /// A figure at a point of the memory time line.
     pub fn point(&self, point: &str, column: impl Fn(&Memory) -> Option<u64>) -> Option<Figure> {
-        let here = self.memory.iter().map(|row| &row.own).filter(|own| own.point == point);
+        let rows = self.memory.iter().chain(&self.heap.memory);
+        let here = rows.map(|row| &row.own).filter(|own| own.point == point);
         Figure::of(here.filter_map(column).map(|bytes| bytes as f64))
     }
 
@@ -175,6 +211,6 @@ impl Of<'_> {
     }
 
     fn own(&self) -> impl Iterator<Item = &Measurement> {
-        self.measurements.iter().map(|row| &row.own)
+        self.measurements.iter().chain(&self.heap.measurements).map(|row| &row.own)
     }
 }

@@ -8,7 +8,7 @@ use crate::cli::CheckArgs;
 use crate::error::{Error, Exit};
 use crate::grid::Grid;
 use crate::journal::{Entry, Status};
-use crate::plan::{Cell, Plan};
+use crate::plan::{Cell, Order, Plan};
 use crate::progress::Progress;
 use crate::record::word;
 use crate::run::{Run, interrupt_flag};
@@ -33,9 +33,13 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Error> {
         blocks: 0,
         seed: args.seed,
         clock: ClockKind::Wall,
-        allocator: AllocatorKind::Jemalloc,
+        allocators: vec![AllocatorKind::Jemalloc],
         timeout_s: TIMEOUT_S,
         keep_samples: false,
+        order: Order::AllFirst,
+        cpu: None,
+        shard: None,
+        budget: None,
     };
     let folder =
         tempfile::tempdir().map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
@@ -54,7 +58,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Error> {
         progress,
     };
     let entries = run.execute()?;
-    let cells: Vec<Cell> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
+    let cells = plan.cells();
     print(&grid(&plan, &cells, &entries).to_string())?;
     Ok(exit(&entries, cells.len()))
 }

@@ -13,7 +13,9 @@ use crate::workload::{self, Definition, distribution};
 pub fn list(args: &ListArgs) -> Result<Exit, Error> {
     let named = match args.what {
         Listed::Impls => registry::ENTRIES.iter().map(structure).collect(),
-        Listed::Workloads => workload::builtin().iter().map(definition).collect(),
+        Listed::Workloads => {
+            workload::builtin().iter().map(definition).chain(workload::groups().iter().map(group)).collect()
+        }
         Listed::Distributions => distribution::KNOWN.iter().map(known).collect(),
         Listed::Metrics => metrics(),
         Listed::Runs => runs(),
@@ -58,6 +60,13 @@ fn definition(known: &Definition) -> (String, String) {
         known.payload,
     );
     (known.name.clone(), about)
+}
+
+fn group(group: &workload::Group) -> (String, String) {
+    let members: Vec<_> = group.members.iter().map(workload::Member::selector).collect();
+    let about =
+        format!("a group: {}; source: {}; workloads: {}", group.summary, group.source, members.join(" "));
+    (group.name.clone(), about)
 }
 
 fn known(distribution: &distribution::Known) -> (String, String) {

@@ -1,28 +1,27 @@
 //! Measures: checks all that was asked, plans, carries the plan out, writes the tables and prints them.
 
-use std::collections::BTreeMap;
 use std::env;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use super::print;
-use crate::cli::{Format, RunArgs};
+use super::outcome::{Finished, can_print};
+use super::planning;
+use crate::cli::RunArgs;
 use crate::error::{Error, Exit};
 use crate::folder::{self, Manifest};
-use crate::journal::{self, Entry, Status};
-use crate::machine::{self, Build, Revision};
-use crate::plan::{self, Plan, PlannedWorkload};
+use crate::journal::{self, Entry, Journal, Status};
+use crate::machine::{Build, Machine, Revision};
+use crate::pin::{self, Pin};
+use crate::plan::{BLOCKS_TO_SEPARATE, Forecast, Group, Plan};
 use crate::progress::{Progress, duration};
-use crate::record::{Keyed, Measurement, Row, SCHEMA_VERSION};
-use crate::rows::{self, Tables};
 use crate::run::{Run, interrupt_flag};
-use crate::select;
-use crate::show;
+use crate::select::thousands;
 use crate::spawn::Launcher;
-use crate::spec::PayloadKind;
-use crate::summary::summaries;
-use crate::workload::{self, Workload};
+use crate::spec::Pass;
+use crate::workload::Workload;
+
+pub(super) use super::outcome::say;
+pub(super) use super::planning::{has_room, of_workload, planned, workloads};
 
 /// Carries out a new plan, or goes on with an old one.
 pub fn run(args: &RunArgs) -> Result<Exit, Error> {
@@ -35,392 +34,210 @@ pub fn run(args: &RunArgs) -> Result<Exit, Error> {
     started.carry_out(args)
 }
 
-/// A run whose folder and manifest stand.
+/// A run whose folder and manifest stand. Its journal is locked from before the manifest can be seen.
 struct Started {
     folder: PathBuf,
     manifest: Manifest,
     workloads: Vec<Workload>,
+    journal: Journal,
     finished: Vec<Entry>,
 }
 
 fn new(args: &RunArgs) -> Result<Started, Error> {
-    let workloads = workloads(&args.workload)?;
-    let plan = plan(args, &workloads)?;
-    fits(&plan, &workloads)?;
+    let (mut plan, workloads) = planning::asked(args)?;
+    if let Some(budget) = plan.budget {
+        plan.blocks = guessed_blocks(&plan, &workloads, budget.seconds);
+    }
     let folder = folder::create(args.out.as_deref(), args.label.as_deref())?;
     let name = folder.file_name().map_or_else(|| ".".into(), |name| name.to_string_lossy().into_owned());
     let manifest = Manifest::new(name, args.label.clone(), plan);
+    let journal = Journal::open(&folder)?;
     manifest.write(&folder)?;
-    Ok(Started { folder, manifest, workloads, finished: Vec::new() })
+    Ok(Started { folder, manifest, workloads, journal, finished: Vec::new() })
 }
 
-fn resumed(run: &str) -> Result<Started, Error> {
+/// A run that is there: its folder, its manifest, and the workloads that it names.
+pub(super) fn resumable(run: &str) -> Result<(PathBuf, Manifest, Vec<Workload>), Error> {
     let folder = folder::find(run)?;
     let manifest = Manifest::read(&folder)?;
     let selectors: Vec<_> = manifest.plan.workloads.iter().map(|planned| planned.selector.clone()).collect();
     let workloads = workloads(&selectors)?;
+    Ok((folder, manifest, workloads))
+}
+
+fn resumed(run: &str) -> Result<Started, Error> {
+    let (folder, mut manifest, workloads) = resumable(run)?;
+    let journal = Journal::open(&folder)?;
     let finished = journal::read(&folder)?;
+    let shown = folder.display();
     if (&manifest.build, &manifest.revision) != (&Build::this(), &Revision::here()) {
         say(Some(format!(
-            "warning: {} was started by another build or revision; its rows will not be of one kind",
-            folder.display()
+            "warning: {shown} was started by another build or revision; its rows will not be of one kind"
         )));
     }
-    Ok(Started { folder, manifest, workloads, finished })
-}
-
-/// The workloads that all selectors name, each once.
-pub(super) fn workloads(selectors: &[String]) -> Result<Vec<Workload>, Error> {
-    let mut found: Vec<Workload> = Vec::new();
-    for selector in selectors {
-        for workload in workload::resolve(selector).map_err(|error| of_workload(&error))? {
-            if found.iter().all(|known| known.name() != workload.name()) {
-                found.push(workload);
-            }
-        }
+    if !manifest.machine.is_like(&Machine::here()) {
+        say(Some(format!("warning: {shown} was started on another machine; its blocks are not of one kind")));
     }
-    Ok(found)
-}
-
-pub(super) fn of_workload(error: &workload::WorkloadError) -> Error {
-    let words = error.to_string();
-    if error.is_usage() { Error::usage(words) } else { Error::failed(words) }
-}
-
-fn plan(args: &RunArgs, workloads: &[Workload]) -> Result<Plan, Error> {
-    if !args.n.is_empty() && workloads.iter().all(|workload| workload.replay().is_some()) {
-        return Err(Error::usage("--n has nothing to set: a replay has the size of its trace")
-            .mend("leave --n away, or name a workload that is made"));
+    if let Some(cpu) = manifest.plan.cpu.filter(|cpu| !pin::usable().contains(cpu)) {
+        manifest.plan.cpu = Pin::Auto.cpu()?;
+        say(Some(format!("warning: {shown} was started on processor {cpu}, which cannot be used here")));
+        manifest.write(&folder)?;
     }
-    let asked = args.payload.as_deref().map(payload).transpose()?;
-    if let (Some(_), Some(own)) = (asked, workloads.iter().find(|workload| workload.names_payload())) {
-        return Err(Error::usage(format!(
-            "a payload is given twice: by --payload and by {}",
-            own.selector()
-        ))
-        .mend("leave one of them away"));
-    }
-    let planned = workloads.iter().map(|workload| planned(workload, &args.n, asked));
-    let mut passes = args.measure.clone();
-    passes.sort_unstable();
-    passes.dedup();
-    Ok(Plan {
-        structures: select::structures(&args.structures)?,
-        workloads: planned.collect::<Result<_, _>>()?,
-        passes,
-        blocks: args.block_count(),
-        seed: args.seed,
-        clock: args.clock,
-        allocator: args.alloc,
-        timeout_s: args.timeout,
-        keep_samples: args.keep_samples,
-    })
+    Ok(Started { folder, manifest, workloads, journal, finished })
 }
 
-/// A workload as a plan has it. Sizes are checked here.
-pub(super) fn planned(
-    workload: &Workload,
-    sizes: &[u64],
-    asked: Option<PayloadKind>,
-) -> Result<PlannedWorkload, Error> {
-    let mut sizes = workload.sizes(sizes);
-    sizes.sort_unstable();
-    sizes.dedup();
-    for &size in &sizes {
-        workload.check(size).map_err(|error| of_workload(&error))?;
-    }
-    let parameters = workload.parameters().into_iter().map(|(key, value)| format!("{key}={value}"));
-    Ok(PlannedWorkload {
-        selector: from_anywhere(workload.selector()),
-        name: workload.name().to_owned(),
-        parameters: parameters.collect::<Vec<_>>().join(","),
-        sizes,
-        payload: asked.unwrap_or(workload.payload()),
-    })
+/// What is known beforehand of how long things take: what the workloads idle.
+pub(super) fn forecast(plan: &Plan, workloads: &[Workload]) -> Forecast {
+    let idle = |(index, workload): (usize, &Workload)| match plan.passes_of(index).contains(&Pass::Resident) {
+        true => workload.idle_ms() as f64 / 1000.0,
+        false => 0.0,
+    };
+    Forecast::new(workloads.iter().enumerate().map(idle).collect())
 }
 
-fn payload(text: &str) -> Result<PayloadKind, Error> {
-    let payload: PayloadKind = text.parse().map_err(|error| Error::usage(format!("--payload: {error}")))?;
-    match payload {
-        PayloadKind::Inline(bytes) if !PayloadKind::INLINE.contains(&bytes) => {
-            Err(Error::usage(format!("--payload: {bytes} bytes inline are not compiled in"))
-                .mend(format!("use 0, 16, 64 or 448, or `box:{bytes}`")))
-        }
-        payload => Ok(payload),
-    }
+/// The blocks that fit into a budget for all that is known before the discarded block.
+pub(super) fn guessed_blocks(plan: &Plan, workloads: &[Workload], seconds: u64) -> u32 {
+    let forecast = forecast(plan, workloads);
+    forecast.blocks_within(plan, seconds as f64 - forecast.groups(&discarded(plan)))
 }
 
-/// The name of a workload with the path of its file made absolute, so that it is found from any folder.
-fn from_anywhere(name: &str) -> String {
-    let (form, rest) = if name.starts_with("replay:") { name.split_at("replay:".len()) } else { ("", name) };
-    let ends = rest.match_indices(':').map(|(at, _)| at).chain([rest.len()]);
-    let file = ends.map(|end| rest.split_at(end)).find(|(file, _)| Path::new(file).is_file());
-    match file.and_then(|(file, rest)| Some((std::path::absolute(file).ok()?, rest))) {
-        Some((file, parameters)) => format!("{form}{}{parameters}", file.display()),
-        None => name.to_owned(),
-    }
+fn discarded(plan: &Plan) -> Vec<Group> {
+    plan.own_groups().into_iter().filter(Group::is_discarded).collect()
 }
 
-/// Whether every cell has room in memory.
-fn fits(plan: &Plan, workloads: &[Workload]) -> Result<(), Error> {
-    for (planned, workload) in plan.workloads.iter().zip(workloads) {
-        planned.sizes.iter().try_for_each(|size| has_room(workload, *size, planned.payload))?;
-    }
-    Ok(())
-}
-
-/// Whether a cell has room in memory.
-pub(super) fn has_room(workload: &Workload, size: u64, payload: PayloadKind) -> Result<(), Error> {
-    let Some(available) = machine::memory_available() else { return Ok(()) };
-    let need = plan::memory_need(size, payload, workload.stream_bytes(size));
-    if need <= available {
-        return Ok(());
-    }
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    Err(Error::failed(format!(
-        "{} with n = {} needs about {:.1} GiB of memory, and {:.1} GiB can be had",
-        workload.name(),
-        select::thousands(size),
-        gib(need),
-        gib(available)
-    ))
-    .mend(smaller(workload, size, need, available)))
-}
-
-/// What would fit.
-fn smaller(workload: &Workload, size: u64, need: u64, available: u64) -> String {
-    match workload.replay() {
-        Some(_) => "give fewer `copies`, or a larger `batch`".into(),
-        None => {
-            let fit = select::thousands(size_that_fits(size, need, available));
-            format!("give a smaller --n; about {fit} fit")
-        }
-    }
-}
-
-/// A round size below what would fit.
-fn size_that_fits(size: u64, need: u64, available: u64) -> u64 {
-    let fits = (size as f64 * available as f64 / need as f64) as u64;
-    let magnitude = 10_u64.pow(fits.max(1).ilog10());
-    fits / magnitude * magnitude
+/// Carries out a new run for a command that looks at it itself, and gives its folder. An interrupted one is an error.
+pub(super) fn measured(args: &RunArgs) -> Result<PathBuf, Error> {
+    let started = new(args)?;
+    say(started.manifest.build.warning());
+    let (finished, entries) = started.executed()?;
+    finished.keep(&entries)
 }
 
 impl Started {
-    fn carry_out(mut self, args: &RunArgs) -> Result<Exit, Error> {
-        let interrupted = interrupt_flag()?;
+    fn carry_out(self, args: &RunArgs) -> Result<Exit, Error> {
+        let (finished, entries) = self.executed()?;
+        finished.tell(&entries, args.format, args.fail_on_error)
+    }
+
+    /// Runs what is left, and gives all entries, old and new.
+    fn executed(mut self) -> Result<(Finished, Vec<Entry>), Error> {
         let launcher = Launcher {
             executable: own_executable()?,
             timeout: Duration::from_secs(self.manifest.plan.timeout_s),
-            interrupted,
+            interrupted: interrupt_flag()?,
         };
-        let groups = self.manifest.plan.groups();
-        self.announce(&groups);
+        self.finished.retain(|entry| entry.status != Status::Interrupted);
+        let mut forecast =
+            forecast(&self.manifest.plan, &self.workloads).after(&self.manifest.plan, &self.finished);
+        self.announce(&forecast);
+        if !self.manifest.plan.is_settled() {
+            self.settle(&launcher, &mut forecast)?;
+        }
+        if self.manifest.plan.is_settled() {
+            self.finished = self.execute(&launcher, &forecast, |_| true)?;
+        }
+        Ok((Finished { folder: self.folder, manifest: self.manifest }, self.finished))
+    }
+
+    /// Runs what is left of some groups, and gives all entries, old and new.
+    fn execute(
+        &mut self,
+        launcher: &Launcher,
+        forecast: &Forecast,
+        wanted: impl Fn(&Group) -> bool,
+    ) -> Result<Vec<Entry>, Error> {
         let finished = std::mem::take(&mut self.finished);
-        let done =
-            |index| finished.iter().any(|entry| entry.cell == index && entry.status != Status::Interrupted);
+        let groups: Vec<Group> = self.manifest.plan.own_groups().into_iter().filter(|g| wanted(g)).collect();
+        let done = |index| finished.iter().any(|entry| entry.cell == index);
         let left = groups.iter().flat_map(|group| &group.cells).filter(|cell| !done(cell.index));
-        let progress = Progress::new(left);
-        let cells = groups.iter().map(|group| group.cells.len()).sum();
+        let progress = Progress::new(left, forecast.clone());
         let run = Run {
             plan: &self.manifest.plan,
             workloads: &self.workloads,
             folder: &self.folder,
-            launcher,
+            launcher: launcher.clone(),
             finished,
             progress,
         };
-        let entries = run.execute()?;
-        let tables = self.write(&entries, cells)?;
-        self.print(&tables, args)?;
-        Ok(self.exit(&entries, args))
+        run.execute_in(&mut self.journal, groups)
     }
 
-    fn announce(&self, groups: &[plan::Group]) {
-        let estimate = self.manifest.plan.estimate(groups);
-        say(Some(format!(
-            "{} cells, each a process: about {}, {:.1} MB in {}",
-            select::thousands(estimate.cells as u64),
-            duration(estimate.seconds),
-            estimate.disk_bytes as f64 / 1e6,
-            self.folder.display()
-        )));
-    }
-
-    fn write(&mut self, entries: &[Entry], cells: usize) -> Result<Tables, Error> {
-        let unfinished = entries.iter().filter(|entry| entry.status == Status::Interrupted).count();
-        self.manifest.complete = entries.len() - unfinished == cells;
-        self.manifest.written = Some(folder::now());
-        self.manifest.allocators = allocators(&self.manifest.plan, entries);
-        let tables = rows::tables(&self.manifest, entries);
-        #[cfg(feature = "tables")]
-        crate::table::write_all(&self.folder, &tables)?;
-        self.manifest.write(&self.folder)?;
-        Ok(tables)
-    }
-
-    fn print(&self, tables: &Tables, args: &RunArgs) -> Result<(), Error> {
-        print(&result(tables, &self.manifest, args.format)?)?;
-        let shown = self.folder.display();
-        if self.manifest.complete {
-            say(Some(format!(
-                "\nfiles: {shown} (measurements, latency, slowest and memory as .csv and .parquet)"
-            )));
-        } else {
-            say(Some(format!(
-                "\ninterrupted: what was finished is in {shown}\n    `{} --resume {}` goes on with it",
-                us(),
-                quoted(&shown.to_string())
-            )));
+    /// Runs the discarded blocks, and sets the number of those that count by what they took. Unless it is
+    /// interrupted; then that is left to whoever goes on.
+    fn settle(&mut self, launcher: &Launcher, forecast: &mut Forecast) -> Result<(), Error> {
+        let (groups, fresh, start) =
+            (discarded(&self.manifest.plan), self.finished.is_empty(), Instant::now());
+        self.finished = self.execute(launcher, forecast, Group::is_discarded)?;
+        let cells: usize = groups.iter().map(|group| group.cells.len()).sum();
+        let done = self.finished.iter().filter(|entry| entry.status != Status::Interrupted).count();
+        if done < cells {
+            return Ok(());
         }
-        let recorded = self.workloads[0].replay().is_some();
-        let next = next(&self.manifest.plan, recorded);
-        say(Some(format!("next:  {}\n       {}", next[0], next[1])));
+        let plan = &mut self.manifest.plan;
+        let Some(budget) = &mut plan.budget else { return Ok(()) };
+        let in_cells = self.finished.iter().map(|entry| entry.elapsed_ms).sum::<u64>() as f64 / 1000.0;
+        let spent = start.elapsed().as_secs_f64().max(in_cells);
+        let seconds = budget.seconds as f64;
+        budget.settled = true;
+        *forecast = forecast.clone().after(plan, &self.finished);
+        if fresh {
+            forecast.learn_preparing(&groups, spent - in_cells);
+        }
+        plan.blocks = forecast.blocks_within(plan, seconds - spent);
+        self.manifest.write(&self.folder)?;
+        self.say_blocks(seconds, spent, forecast);
         Ok(())
     }
 
-    fn exit(&self, entries: &[Entry], args: &RunArgs) -> Exit {
-        let any = |status: Status| entries.iter().find(|entry| entry.status == status);
-        if let Some(wrong) = any(Status::Wrong) {
-            let what = wrong.detail.as_deref().unwrap_or_default();
-            say(Some(format!("error: an answer differs from the reference's: {what}")));
-            return Exit::Wrong;
+    fn say_blocks(&self, budget: f64, spent: f64, forecast: &Forecast) {
+        let plan = &self.manifest.plan;
+        let rest: Vec<_> = plan.own_groups().into_iter().filter(|group| !group.is_discarded()).collect();
+        let takes = spent + forecast.groups(&rest);
+        say(Some(format!(
+            "{} blocks are what {} hold: about {} with the discarded one, which took {}",
+            thousands(plan.blocks.into()),
+            duration(budget),
+            duration(takes),
+            duration(spent)
+        )));
+        if takes > budget {
+            say(Some("warning: that is more than the budget; there is no run with fewer blocks".into()));
         }
-        match self.manifest.complete {
-            false => Exit::Interrupted,
-            true if args.fail_on_error && entries.iter().any(|entry| entry.status != Status::Ok) => {
-                Exit::Failed
-            }
-            true => Exit::Done,
-        }
+        say(too_few(plan.blocks));
     }
+
+    fn announce(&self, forecast: &Forecast) {
+        say(Some(format!("{} in {}", announcement(&self.manifest.plan, forecast), self.folder.display())));
+    }
+}
+
+/// What a plan will take, in words.
+pub(super) fn announcement(plan: &Plan, forecast: &Forecast) -> String {
+    let estimate = plan.estimate(&plan.own_groups(), forecast);
+    let part = plan.shard.map_or_else(String::new, |shard| format!(" of shard {shard}"));
+    let guess = match plan.is_settled() {
+        true => String::new(),
+        false => format!(" if {} blocks fit, which the discarded one will tell", plan.blocks),
+    };
+    format!(
+        "{} cells{part}, each a process: about {}{guess}, {:.1} MB",
+        thousands(estimate.cells as u64),
+        duration(estimate.seconds),
+        estimate.disk_bytes as f64 / 1e6
+    )
+}
+
+/// A warning where blocks cannot tell anything apart.
+pub(super) fn too_few(blocks: u32) -> Option<String> {
+    (blocks < BLOCKS_TO_SEPARATE).then(|| {
+        format!(
+            "warning: with fewer than {BLOCKS_TO_SEPARATE} blocks no difference can be shown once several \
+             comparisons are corrected for"
+        )
+    })
 }
 
 /// This executable, which is every worker's, too.
 pub(super) fn own_executable() -> Result<PathBuf, Error> {
     env::current_exe().map_err(|error| Error::failed(format!("cannot find this executable: {error}")))
-}
-
-/// What each allocator said of itself, once.
-fn allocators(plan: &Plan, entries: &[Entry]) -> BTreeMap<String, BTreeMap<String, String>> {
-    let cells: Vec<_> = plan.groups().into_iter().flat_map(|group| group.cells).collect();
-    let told = |entry: &Entry| {
-        let facts = entry.report.as_ref()?.allocator.iter().cloned();
-        Some((crate::record::word(&cells.get(entry.cell as usize)?.allocator), facts.collect()))
-    };
-    entries.iter().filter_map(told).collect()
-}
-
-/// The result as it goes to standard output.
-fn result(tables: &Tables, manifest: &Manifest, format: Format) -> Result<String, Error> {
-    match format {
-        Format::Table | Format::Md => {
-            let grids = summaries(tables, &manifest.plan)
-                .iter()
-                .flat_map(|summary| show::grids(summary, manifest))
-                .collect::<Vec<_>>();
-            let texts: Vec<_> = grids.iter().map(|grid| grid.render(format)).collect();
-            Ok(texts.join("\n"))
-        }
-        Format::Csv => csv(tables),
-        Format::Json => json(tables),
-    }
-}
-
-fn json(tables: &Tables) -> Result<String, Error> {
-    let columns = Keyed::<Measurement>::columns();
-    let row = |row: &Keyed<Measurement>| {
-        let named = columns.iter().zip(row.values());
-        named.map(|(column, value)| (column.name.to_owned(), value.json())).collect::<serde_json::Map<_, _>>()
-    };
-    let rows: Vec<_> = tables.measurements.iter().map(row).collect();
-    let all = serde_json::json!({ "schema_version": SCHEMA_VERSION, "rows": rows });
-    serde_json::to_string_pretty(&all)
-        .map(|text| text + "\n")
-        .map_err(|error| Error::failed(error.to_string()))
-}
-
-#[cfg(feature = "tables")]
-fn csv(tables: &Tables) -> Result<String, Error> {
-    let mut text = Vec::new();
-    crate::table::csv(&tables.measurements, &mut text)?;
-    String::from_utf8(text).map_err(|error| Error::failed(error.to_string()))
-}
-
-#[cfg(not(feature = "tables"))]
-fn csv(_: &Tables) -> Result<String, Error> {
-    Err(without_tables())
-}
-
-fn can_print(format: Format) -> Result<(), Error> {
-    if format == Format::Csv && !cfg!(feature = "tables") { Err(without_tables()) } else { Ok(()) }
-}
-
-fn without_tables() -> Error {
-    Error::usage("this build writes no CSV: its feature `tables` is off").mend("use --format json")
-}
-
-/// Says something on standard error, if anybody listens.
-pub(super) fn say(words: Option<String>) {
-    if let Some(words) = words {
-        _ = writeln!(std::io::stderr(), "{words}");
-    }
-}
-
-/// How this command was called, to be typed again.
-fn us() -> String {
-    if env::var_os("CARGO").is_some() {
-        return "cargo run -p harness --".into();
-    }
-    env::args().next().map_or_else(|| "harness".into(), |name| quoted(&name))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-:=,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// Two commands to try next.
-fn next(plan: &Plan, recorded: bool) -> [String; 2] {
-    let (us, workload) = (us(), quoted(&plan.workloads[0].name));
-    let first = plan.structures.first().map_or_else(String::new, ToString::to_string);
-    // A trace has one size; what the structure does with it is the next question.
-    let more = if recorded { "--measure count" } else { "--n 1k,10k,100k --quick" };
-    let growth = format!("{us} --impl {} --workload {workload} {more}", quoted(&first));
-    match plan.structures.len() {
-        1 => [format!("{us} --impl five --workload {workload} --quick"), growth],
-        _ => [growth, format!("{us} list workloads --long")],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_quoted_only_where_a_shell_needs_it() {
-        assert_eq!(quoted("results/a-1"), "results/a-1");
-        assert_eq!(quoted("my results/a b"), "'my results/a b'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
-
-    #[test]
-    fn a_size_that_fits_is_round_and_below_what_is_there() {
-        assert_eq!(size_that_fits(1_000_000, 1000, 250), 200_000);
-        assert_eq!(size_that_fits(10, 1000, 1), 0);
-    }
-
-    #[test]
-    fn a_workload_in_a_file_is_found_from_any_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("mine.toml");
-        std::fs::write(&file, "").unwrap();
-        let name = format!("{}:step=5", file.display());
-        assert_eq!(from_anywhere(&name), name);
-        assert_eq!(from_anywhere("burst:step=5"), "burst:step=5");
-    }
 }

@@ -28,6 +28,7 @@ pub struct Heap {
     profiler: Option<Profiler>,
     /// Blocks and bytes requested before this segment.
     before: [u64; 2],
+    phase: u32,
     samples: Vec<MemorySample>,
     ledger: Ledger<[u64; 2]>,
     figures: Option<HeapFigures>,
@@ -41,6 +42,7 @@ impl Heap {
             profile,
             profiler: None,
             before: [0; 2],
+            phase: 0,
             samples: Vec::with_capacity(points),
             ledger: Ledger::new(stream),
             figures: None,
@@ -67,6 +69,7 @@ impl Watch for Heap {
     }
 
     fn phase(&mut self, phase: u32) {
+        self.phase = phase;
         self.ledger.phase(phase);
     }
 
@@ -86,6 +89,8 @@ impl Watch for Heap {
         let stats = HeapStats::get();
         self.samples.push(MemorySample {
             point,
+            phase: Some(self.phase),
+            idle_ms: None,
             timers: queue.timers,
             container_bytes: queue.container_bytes,
             live_bytes: Some(stats.curr_bytes as u64),
@@ -93,6 +98,7 @@ impl Watch for Heap {
             resident_bytes: None,
             resident_anon_bytes: None,
             resident_peak_bytes: None,
+            resident_lazy_free_bytes: None,
             allocator_allocated_bytes: None,
             allocator_active_bytes: None,
             allocator_resident_bytes: None,

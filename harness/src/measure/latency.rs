@@ -12,6 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use super::Ledger;
 use crate::clock::Clock;
 use crate::drive::{Tally, Watch};
+use crate::latency::slowest;
 use crate::spec::{ClockFigures, Report, Sample};
 use crate::stream::{Kind, Stream};
 
@@ -22,7 +23,8 @@ pub(super) const ACCOUNT: super::Account = super::Account {
     outside: "keeping handles, counting and the digest lie between two calls; looks at memory, idling and purging are \
               skipped; a cancel or look-up of a timer that was never queued is not called",
     before: "the operations, handles and payloads as for `time`, and 8 bytes for each call, written to once",
-    after: "what the stream leaves, as for `time`; then samples are turned from ticks to nanoseconds and written",
+    after: "what the stream leaves, as for `time`; then samples are turned from ticks to nanoseconds and written, and the run \
+            is repeated untimed to see what happened in the slowest calls",
 };
 
 /// The system is asked for context switches only after calls that took as long as this: one that overlaps
@@ -104,6 +106,11 @@ impl Latency {
         report.operations = self.ledger.operations(stream, |(), _| {});
         report.clock = Some(self.figures);
         fs::write(path, bytemuck::cast_slice(&self.samples))
+    }
+
+    /// Positions of the slowest calls.
+    pub fn slowest(&self) -> Vec<u64> {
+        slowest(self.samples.iter().copied()).iter().map(|call| call.position).collect()
     }
 
     /// Whether the thread was made to wait since this was asked last.

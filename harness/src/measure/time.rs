@@ -7,6 +7,8 @@
 //! A segment is what lies between two readings. It has the cost of one reading in it, and that, as the
 //! median of empty pairs, is taken off. What the driver itself does between two operations stays in it.
 
+use std::hint::black_box;
+
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 
 use super::Ledger;
@@ -35,6 +37,8 @@ pub struct Time {
     since: u64,
     /// Whether nothing but a change of segment came after it.
     fresh: bool,
+    /// See [`crate::select::Structure::busy`].
+    busy: u64,
     ledger: Ledger<Spent>,
     phases: Phases,
 }
@@ -55,9 +59,16 @@ impl Time {
             figures,
             since: 0,
             fresh: false,
+            busy: 0,
             ledger: Ledger::new(stream),
             phases: Phases::default(),
         }
+    }
+
+    /// The meter with a slow-down of `busy` thousandths of a multiplication for each timer handled.
+    #[must_use]
+    pub fn slowed(self, busy: u64) -> Self {
+        Self { busy, ..self }
     }
 
     /// Adds what was measured to a report.
@@ -89,6 +100,9 @@ impl Watch for Time {
 
     #[inline]
     fn leave(&mut self, kind: Kind, done: Tally) {
+        if self.busy > 0 {
+            multiply(self.busy * done.timers / 1000);
+        }
         let now = self.clock.read();
         let spent = self.ledger.add(kind, done);
         spent.ticks += now.saturating_sub(self.since);
@@ -106,6 +120,18 @@ impl Meter for Time {
     fn prepares(&self) -> bool {
         true
     }
+}
+
+/// Multiplies so many times, each time what came out before. The factor is hidden from the compiler, so it can
+/// neither shorten the chain nor leave it out.
+#[inline(never)]
+fn multiply(times: u64) {
+    let factor = black_box(0x9E37_79B9_7F4A_7C15_u64);
+    let mut product = factor;
+    for _ in 0..times {
+        product = product.wrapping_mul(factor);
+    }
+    black_box(product);
 }
 
 /// What whole phases cost.

@@ -88,6 +88,7 @@ impl Cell {
             samples: Some(folder.path().join("samples")),
             profile: Some(folder.path().join("profile.json")),
             cpu: None,
+            busy: 0,
         };
         let kind = if pass == Pass::Heap { AllocatorKind::Dhat } else { AllocatorKind::Jemalloc };
         Self { folder, spec, allocator: allocator::name(kind) }
