@@ -1,4 +1,4 @@
-//! Lists `datasets/workloads/*.toml` and `datasets/traces/*.tt.*` as constants that hold the files.
+//! Lists `datasets/workloads/*.toml`, `datasets/groups/*.toml` and `datasets/traces/*.tt.*` as constants that hold the files.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,9 +9,11 @@ use std::{env, fs};
 pub(crate) fn embed() -> Result<(), Box<dyn Error>> {
     let datasets = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../datasets");
     let workloads = files(&datasets.join("workloads"), |name| name.ends_with(".toml"))?;
+    let groups = files(&datasets.join("groups"), |name| name.ends_with(".toml"))?;
     let traces = files(&datasets.join("traces"), |name| name.contains(".tt."))?;
     let mut code = String::new();
     list(&mut code, "WORKLOADS", "&str", "include_str", &workloads)?;
+    list(&mut code, "GROUPS", "&str", "include_str", &groups)?;
     list(&mut code, "TRACES", "&[u8]", "include_bytes", &traces)?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("datasets.rs"), code)?;
     Ok(())
@@ -29,7 +31,7 @@ fn files(folder: &Path, wanted: fn(&str) -> bool) -> Result<Vec<(String, PathBuf
             found.push((name, path));
         }
     }
-    // By what stands before the first dot: `burst.toml` before `burst-idle.toml`.
+    // By what stands before the first dot: `cycle.toml` before `cycle-10-due.toml`.
     let stem = |(name, _): &(String, PathBuf)| name.split('.').next().unwrap_or_default().to_owned();
     found.sort_by_key(stem);
     Ok(found)

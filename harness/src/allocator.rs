@@ -1,4 +1,5 @@
-//! One binary, three allocators: which of them serves is decided once, at the first call.
+//! One binary, three allocators: which of them serves is decided once, at the first call. jemalloc comes in two
+//! kinds, without and with a thread of its own that gives free pages back.
 //!
 //! This is the only `unsafe` of the harness: the global allocator itself, and calls into C that ask an
 //! allocator what it holds and to give it back. A figure that an allocator does not keep is `None`.
@@ -7,17 +8,23 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, c_char};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use jemallocator::Jemalloc;
 use tikv_jemalloc_ctl::{background_thread, epoch, opt, raw, stats, version};
 
 use crate::spec::AllocatorKind;
 
-/// The variable that decides: `jemalloc`, `system` or `dhat`.
+/// The variable that decides: `jemalloc`, `jemalloc-background`, `system` or `dhat`.
 pub const VARIABLE: &str = "TWB_ALLOCATOR";
 
 const VARIABLE_C: &CStr = c"TWB_ALLOCATOR";
+
+/// The variable that jemalloc reads its options from.
+pub const OPTIONS: &str = "_RJEM_MALLOC_CONF";
+
+/// The option with which jemalloc gives free pages back by a thread of its own.
+pub const BACKGROUND: &str = "background_thread:true";
 
 /// The allocator of everything that links this library.
 #[global_allocator]
@@ -26,13 +33,17 @@ static ALLOCATOR: Switch = Switch;
 /// [`UNDECIDED`] or a kind as [`number`] gives it.
 static CHOSEN: AtomicU8 = AtomicU8::new(UNDECIDED);
 
+/// Whether jemalloc was asked for with its background thread. It is no kind of its own in [`CHOSEN`], which every
+/// call looks at.
+static WITH_THREAD: AtomicBool = AtomicBool::new(false);
+
 const UNDECIDED: u8 = 0;
 const JEMALLOC: u8 = number(AllocatorKind::Jemalloc);
 const SYSTEM: u8 = number(AllocatorKind::System);
 
 const fn number(kind: AllocatorKind) -> u8 {
     match kind {
-        AllocatorKind::Jemalloc => 1,
+        AllocatorKind::Jemalloc | AllocatorKind::JemallocBackground => 1,
         AllocatorKind::System => 2,
         AllocatorKind::Dhat => 3,
     }
@@ -58,6 +69,7 @@ fn decide() -> u8 {
     let value = unsafe { libc::getenv(VARIABLE_C.as_ptr()) };
     let named = if value.is_null() { None } else { kind(value) };
     let chosen = number(named.unwrap_or(AllocatorKind::Jemalloc));
+    WITH_THREAD.store(named == Some(AllocatorKind::JemallocBackground), Ordering::Relaxed);
     CHOSEN.store(chosen, Ordering::Relaxed);
     chosen
 }
@@ -74,6 +86,7 @@ fn kind(value: *const c_char) -> Option<AllocatorKind> {
 pub fn parse(name: &str) -> Option<AllocatorKind> {
     match name {
         "jemalloc" => Some(AllocatorKind::Jemalloc),
+        "jemalloc-background" => Some(AllocatorKind::JemallocBackground),
         "system" => Some(AllocatorKind::System),
         "dhat" => Some(AllocatorKind::Dhat),
         _ => None,
@@ -84,6 +97,7 @@ pub fn parse(name: &str) -> Option<AllocatorKind> {
 pub fn name(kind: AllocatorKind) -> &'static str {
     match kind {
         AllocatorKind::Jemalloc => "jemalloc",
+        AllocatorKind::JemallocBackground => "jemalloc-background",
         AllocatorKind::System => "system",
         AllocatorKind::Dhat => "dhat",
     }
@@ -92,6 +106,7 @@ pub fn name(kind: AllocatorKind) -> &'static str {
 /// Which allocator serves this process.
 pub fn chosen() -> AllocatorKind {
     match choice() {
+        JEMALLOC if WITH_THREAD.load(Ordering::Relaxed) => AllocatorKind::JemallocBackground,
         JEMALLOC => AllocatorKind::Jemalloc,
         SYSTEM => AllocatorKind::System,
         _ => AllocatorKind::Dhat,
@@ -169,7 +184,7 @@ impl Figures {
     /// The figures of this moment. Does not allocate.
     pub fn now() -> Self {
         match chosen() {
-            AllocatorKind::Jemalloc => Self::of_jemalloc(),
+            AllocatorKind::Jemalloc | AllocatorKind::JemallocBackground => Self::of_jemalloc(),
             AllocatorKind::System | AllocatorKind::Dhat => Self { allocated: in_use(), ..Self::default() },
         }
     }
@@ -205,7 +220,7 @@ fn in_use() -> Option<u64> {
 /// Asks the allocator to give back to the kernel what it holds and nobody uses.
 pub fn purge() {
     match chosen() {
-        AllocatorKind::Jemalloc => {
+        AllocatorKind::Jemalloc | AllocatorKind::JemallocBackground => {
             // What the thread keeps at hand counts as in use, so it goes back to its arena first.
             command(c"thread.tcache.flush");
             // 4096 is `MALLCTL_ARENAS_ALL`.
@@ -238,7 +253,7 @@ pub fn read_back() -> Vec<(String, String)> {
     let mut facts = vec![("name".to_owned(), name(chosen()).to_owned())];
     let mut add = |key: &str, value: Option<String>| facts.extend(value.map(|value| (key.to_owned(), value)));
     match chosen() {
-        AllocatorKind::Jemalloc => jemalloc_options(&mut add),
+        AllocatorKind::Jemalloc | AllocatorKind::JemallocBackground => jemalloc_options(&mut add),
         AllocatorKind::System | AllocatorKind::Dhat => add("version", c_library()),
     }
     facts
@@ -258,6 +273,11 @@ fn jemalloc_options(add: &mut impl FnMut(&str, Option<String>)) {
     add("thp", text(b"opt.thp\0"));
     add("metadata_thp", text(b"opt.metadata_thp\0"));
     add("page", option::<usize>(b"arenas.page\0").map(|value| value.to_string()));
+}
+
+/// Whether jemalloc says that its background thread is on.
+pub fn has_background_thread() -> bool {
+    background_thread::read().unwrap_or(false)
 }
 
 /// Types that jemalloc's options have.
@@ -298,8 +318,10 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for kind in [AllocatorKind::Jemalloc, AllocatorKind::System, AllocatorKind::Dhat] {
+        use AllocatorKind::{Dhat, Jemalloc, JemallocBackground, System};
+        for kind in [Jemalloc, JemallocBackground, System, Dhat] {
             assert_eq!(parse(name(kind)), Some(kind));
+            assert_eq!(crate::record::word(&kind), name(kind));
         }
         assert_eq!(parse("malloc"), None);
     }
@@ -308,7 +330,9 @@ mod tests {
     fn what_no_allocator_keeps_is_none_and_not_0() {
         let figures = Figures::now();
         match chosen() {
-            AllocatorKind::Jemalloc => assert!(figures.resident > Some(0) && figures.retained.is_some()),
+            AllocatorKind::Jemalloc | AllocatorKind::JemallocBackground => {
+                assert!(figures.resident > Some(0) && figures.retained.is_some())
+            }
             _ => assert_eq!((figures.active, figures.resident, figures.retained), (None, None, None)),
         }
         assert!(figures.allocated > Some(0));

@@ -49,11 +49,17 @@ pub trait Meter: Watch {
         false
     }
 
+    /// A call is about to begin, and `queue` tells its size. Of a dispatch it is the whole, not each timer.
+    fn before(&mut self, _kind: Kind, _queue: impl FnOnce() -> QueueSize) {}
+
     /// A call begins, or the handling of the next timer of a dispatch.
     fn open(&mut self) {}
 
     /// What was opened last ends.
     fn close(&mut self, _kind: Kind) {}
+
+    /// The call that was announced last is over.
+    fn after(&mut self, _queue: impl FnOnce() -> QueueSize) {}
 }
 
 /// What a segment came to.

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::journal;
+use crate::journal::{self, Journal};
 use crate::machine::{Build, Machine, Revision};
-use crate::plan::Plan;
+use crate::plan::{Plan, Shard};
 use crate::record::SCHEMA_VERSION;
 use crate::suggest::did_you_mean;
 
@@ -45,6 +45,40 @@ pub struct Manifest {
     pub allocators: BTreeMap<String, BTreeMap<String, String>>,
     /// Which cells there are.
     pub plan: Plan,
+    /// Of a run that was merged: where its shards come from. `machine` is the first one's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardOf>,
+}
+
+/// Where a shard of a merged run comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardOf {
+    /// Which of how many.
+    pub shard: Shard,
+    /// Name of the run.
+    pub run: String,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// When it started, UTC.
+    pub started: String,
+    /// Its machine.
+    pub machine: Machine,
+    /// The processor that its timed cells stayed on, if any.
+    pub cpu: Option<usize>,
+}
+
+impl ShardOf {
+    /// Of the run that has this manifest.
+    pub fn new(shard: Shard, manifest: &Manifest) -> Self {
+        Self {
+            shard,
+            run: manifest.run.clone(),
+            command: manifest.command.clone(),
+            started: manifest.started.clone(),
+            machine: manifest.machine.clone(),
+            cpu: manifest.plan.cpu,
+        }
+    }
 }
 
 /// The file of the manifest in a run's folder.
@@ -66,6 +100,7 @@ impl Manifest {
             revision: Revision::here(),
             allocators: BTreeMap::new(),
             plan,
+            shards: Vec::new(),
         }
     }
 
@@ -190,6 +225,23 @@ pub fn runs() -> Vec<PathBuf> {
         entries.map(|entry| entry.path()).filter(|path| path.join(MANIFEST).is_file()).collect();
     runs.sort();
     runs
+}
+
+/// Runs that are never removed: those that are committed.
+pub const REFERENCE: &str = "reference";
+
+/// The runs under `results/` that were interrupted and are not going on, oldest first, each with its manifest.
+pub fn interrupted() -> Vec<(PathBuf, Manifest)> {
+    let kept = |folder: &PathBuf| folder.file_name().is_some_and(|name| name == REFERENCE);
+    let runs = runs().into_iter().filter(|folder| !kept(folder) && !journal::is_going_on(folder));
+    let read = |folder: PathBuf| Some((folder.clone(), Manifest::read(&folder).ok()?));
+    runs.filter_map(read).filter(|(_, manifest)| !manifest.complete).collect()
+}
+
+/// Removes an interrupted run. One that somebody goes on with meanwhile is left as it is.
+pub fn remove(folder: &Path) -> Result<(), Error> {
+    let _locked = Journal::open(folder)?;
+    fs::remove_dir_all(folder).map_err(|error| Error::file("remove", folder, &error))
 }
 
 #[cfg(test)]

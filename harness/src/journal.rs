@@ -4,9 +4,10 @@
 //! went down, loses the cell that was running and no more. A last line that was torn is passed over.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -71,10 +72,17 @@ impl Journal {
     /// Its name in the run's folder.
     pub const NAME: &str = "journal.jsonl";
 
+    /// Its name when it was packed by gzip, as in runs that are committed. It is read, and never added to.
+    pub const PACKED: &str = "journal.jsonl.gz";
+
     /// Opens the journal of a run's folder to add to it, which one process at a time may do. A torn last line is cut off first, or what is added
     /// would stand behind it.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(Self::NAME);
+        if folder.join(Self::PACKED).exists() {
+            let what = format!("the journal in {} is packed, and nothing is added to one", folder.display());
+            return Err(Error::failed(what).mend("start a new run, or unpack it by `gunzip`"));
+        }
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| Error::file("write", &path, &error))?;
         // The lock goes with the process, however it ends.
@@ -99,10 +107,33 @@ impl Journal {
     }
 }
 
+/// Whether somebody is adding to the journal of a run's folder.
+pub fn is_going_on(folder: &Path) -> bool {
+    let file = File::open(folder.join(Journal::NAME));
+    file.is_ok_and(|file| file.try_lock().is_err())
+}
+
+/// Writes the journal of a run whose cells were finished elsewhere.
+pub fn write(folder: &Path, entries: &[Entry]) -> Result<(), Error> {
+    let path = folder.join(Journal::NAME);
+    replace(&path, |file| {
+        let mut file = BufWriter::new(file);
+        for entry in entries {
+            let line = serde_json::to_string(entry).map_err(|error| Error::failed(error.to_string()))?;
+            writeln!(file, "{line}").map_err(|error| Error::file("write", &path, &error))?;
+        }
+        file.flush().map_err(|error| Error::file("write", &path, &error))
+    })
+}
+
 /// All cells that a run's folder has finished, the latest of each, in order of the plan.
 pub fn read(folder: &Path) -> Result<Vec<Entry>, Error> {
-    let path = folder.join(Journal::NAME);
-    let text = whole_lines(&path)?;
+    let plain = folder.join(Journal::NAME);
+    let packed = folder.join(Journal::PACKED);
+    let (path, text) = match packed.is_file() && !plain.exists() {
+        true => (packed.clone(), unpacked(&packed)?),
+        false => (plain.clone(), whole_lines(&plain)?),
+    };
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         entries.push(serde_json::from_str::<Entry>(line).map_err(|error| {
@@ -127,6 +158,15 @@ fn whole_lines(path: &Path) -> Result<String, Error> {
     };
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+/// The text of a packed journal.
+fn unpacked(path: &Path) -> Result<String, Error> {
+    let refused = |error: io::Error| Error::file("read", path, &error);
+    let mut text = String::new();
+    let file = File::open(path).map_err(refused)?;
+    MultiGzDecoder::new(file).read_to_string(&mut text).map_err(refused)?;
+    Ok(text)
 }
 
 /// Writes a file so that its old or its new content is there, and never a part of it.
@@ -174,10 +214,10 @@ fn readable_by_all(file: &File) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn entry(cell: u32, status: Status) -> Entry {
+    pub(crate) fn entry(cell: u32, status: Status) -> Entry {
         Entry {
             cell,
             status,
@@ -218,6 +258,22 @@ mod tests {
             journal.append(&entry(cell, status)).unwrap();
         }
         assert_eq!(cells(folder.path()), [(0, Status::Ok), (1, Status::Ok)]);
+    }
+
+    #[test]
+    fn a_packed_journal_is_read_as_the_plain_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(folder.path()).unwrap();
+        (0..3).for_each(|cell| journal.append(&entry(cell, Status::Ok)).unwrap());
+        let plain = cells(folder.path());
+        let packed = File::create(folder.path().join(Journal::PACKED)).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::best());
+        packed.write_all(&fs::read(folder.path().join(Journal::NAME)).unwrap()).unwrap();
+        packed.finish().unwrap();
+        fs::remove_file(folder.path().join(Journal::NAME)).unwrap();
+        assert_eq!(cells(folder.path()), plain);
+        fs::write(folder.path().join(Journal::PACKED), "no gzip").unwrap();
+        assert!(read(folder.path()).unwrap_err().to_string().contains(Journal::PACKED));
     }
 
     #[test]

@@ -12,8 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -23,11 +24,12 @@ use crate::compare;
 use crate::error::Error;
 use crate::journal::{Entry, Journal, Status};
 use crate::latency;
-use crate::plan::{Cell, Group, Plan, timed};
+use crate::machine;
+use crate::plan::{self, Cell, Group, Plan, timed};
 use crate::progress::Progress;
 use crate::record::word;
 use crate::spawn::{Ending, Launcher};
-use crate::spec::{Pass, Report, Spec};
+use crate::spec::{AllocatorKind, Pass, Report, Spec};
 use crate::stream::Stream;
 use crate::truth::{self, Truth};
 use crate::workload::Workload;
@@ -79,14 +81,19 @@ struct Expected {
     reproduced: Option<[u64; 3]>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Runs every cell that is not finished, and gives all entries, old and new. It comes back early when the
     /// run was interrupted.
     pub fn execute(self) -> Result<Vec<Entry>, Error> {
+        let mut journal = Journal::open(self.folder)?;
+        let groups = self.plan.own_groups();
+        self.execute_in(&mut journal, groups)
+    }
+
+    /// As [`Run::execute`], of these groups of the plan alone, into the folder's journal.
+    pub fn execute_in(self, journal: &'a mut Journal, mut groups: Vec<Group>) -> Result<Vec<Entry>, Error> {
         let streams = tempfile::Builder::new().prefix(".streams-").tempdir_in(self.folder);
         let streams = streams.map_err(|error| Error::file("write", self.folder, &error))?;
-        let mut groups = self.plan.groups();
-        let journal = Journal::open(self.folder)?;
         let working = Working::new(self, journal, streams)?;
         groups.iter_mut().for_each(|group| group.cells.retain(|cell| !working.is_finished(cell)));
         groups.retain(|group| !group.cells.is_empty());
@@ -101,7 +108,9 @@ impl Run<'_> {
 struct Working<'a> {
     run: Run<'a>,
     streams: TempDir,
-    written: Mutex<Written>,
+    written: Mutex<Written<'a>>,
+    /// Milliseconds that the resident pass idles, by workload.
+    idle_ms: Vec<u64>,
     /// Hashes of the streams that finished cells had, by workload, size and seed.
     hashes: BTreeMap<(usize, u64, u64), String>,
     /// What was found out before, by the stream's hash, whether payloads have ids, and tick: blocks of a
@@ -110,24 +119,24 @@ struct Working<'a> {
 }
 
 /// What the cells that run side by side share.
-struct Written {
-    journal: Journal,
+struct Written<'a> {
+    journal: &'a mut Journal,
     entries: Vec<Entry>,
     given_up: HashSet<Slow>,
 }
 
-/// What is not tried again after it took too long once: structure, workload, size, pass.
-type Slow = (String, usize, u64, Pass);
+/// What is not tried again after it took too long once: structure, workload, size, pass, allocator.
+type Slow = (String, usize, u64, Pass, AllocatorKind);
 
 fn slow(cell: &Cell) -> Slow {
-    (cell.structure.to_string(), cell.workload, cell.size, cell.pass)
+    (cell.structure.to_string(), cell.workload, cell.size, cell.pass, cell.allocator)
 }
 
 impl<'a> Working<'a> {
-    fn new(mut run: Run<'a>, journal: Journal, streams: TempDir) -> Result<Self, Error> {
+    fn new(mut run: Run<'a>, journal: &'a mut Journal, streams: TempDir) -> Result<Self, Error> {
         let mut entries = std::mem::take(&mut run.finished);
         entries.retain(|entry| entry.status != Status::Interrupted);
-        let cells: Vec<Cell> = run.plan.groups().into_iter().flat_map(|group| group.cells).collect();
+        let cells = run.plan.cells();
         let mut given_up = HashSet::new();
         let mut hashes = BTreeMap::new();
         for entry in &entries {
@@ -138,6 +147,7 @@ impl<'a> Working<'a> {
             hashes.insert((cell.workload, cell.size, cell.seed), entry.stream_hash.clone());
         }
         Ok(Self {
+            idle_ms: run.workloads.iter().map(Workload::idle_ms).collect(),
             run,
             streams,
             written: Mutex::new(Written { journal, entries, given_up }),
@@ -150,7 +160,7 @@ impl<'a> Working<'a> {
         self.written().entries.iter().any(|entry| entry.cell == cell.index)
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn written(&self) -> MutexGuard<'_, Written<'a>> {
         // A panic elsewhere leaves the journal as whole as it was.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -242,8 +252,31 @@ impl<'a> Working<'a> {
         if group.timed {
             group.cells.iter().try_for_each(|cell| self.cell(cell, prepared))
         } else {
-            group.cells.par_iter().try_for_each(|cell| self.cell(cell, prepared))
+            let long = |cell: &&Cell| plan::idles_long(self.idle_ms(cell));
+            let (idle, rest): (Vec<&Cell>, Vec<&Cell>) = group.cells.iter().partition(long);
+            let (rest, idle) = rayon::join(
+                || rest.par_iter().try_for_each(|cell| self.cell(cell, prepared)),
+                || self.side_by_side(&idle, prepared),
+            );
+            rest.and(idle)
         }
+    }
+
+    /// Cells that do next to nothing most of the time: more of them at once than there are processors.
+    fn side_by_side(&self, cells: &[&Cell], prepared: &Prepared) -> Result<(), Error> {
+        let Some(first) = cells.first() else { return Ok(()) };
+        let bytes = self.run.workloads[first.workload].stream_bytes(first.size);
+        let need = plan::memory_need(first.size, first.payload, bytes);
+        let fit = machine::memory_available().map_or(1, |available| (available / need.max(1)) as usize);
+        let most = plan::IDLE_AT_ONCE.max(rayon::current_num_threads());
+        let threads = ThreadPoolBuilder::new().num_threads(fit.clamp(1, most)).build();
+        let threads = threads.map_err(|error| Error::failed(format!("cannot start threads: {error}")))?;
+        threads.install(|| cells.par_iter().with_max_len(1).try_for_each(|cell| self.cell(cell, prepared)))
+    }
+
+    /// Milliseconds that a cell idles. Only the resident pass does.
+    fn idle_ms(&self, cell: &Cell) -> u64 {
+        if cell.pass == Pass::Resident { self.idle_ms[cell.workload] } else { 0 }
     }
 
     fn cell(&self, cell: &Cell, prepared: &Prepared) -> Result<(), Error> {
@@ -285,13 +318,19 @@ impl<'a> Working<'a> {
             return Ok(entry);
         }
         let spec = self.spec(cell, prepared)?;
-        let ending = self.run.launcher.run(&spec, cell.allocator)?;
+        let ending = self.launcher(cell).run(&spec, cell.allocator)?;
         entry.elapsed_ms = start.elapsed().as_millis() as u64;
         match ending {
             Ending::Failure(status, detail) => (entry.status, entry.detail) = (status, Some(detail)),
             Ending::Answer(report) => self.judge(cell, prepared, &spec, *report, &mut entry)?,
         }
         Ok(entry)
+    }
+
+    /// What a cell idles does not count for its time-out.
+    fn launcher(&self, cell: &Cell) -> Launcher {
+        let launcher = self.run.launcher.clone();
+        Launcher { timeout: launcher.timeout + Duration::from_millis(self.idle_ms(cell)), ..launcher }
     }
 
     fn judge(
@@ -331,7 +370,8 @@ impl<'a> Working<'a> {
             stream: absolute(&prepared.path)?,
             samples: samples.transpose()?,
             profile: profile.transpose()?,
-            cpu: None,
+            cpu: self.run.plan.cpu.filter(|_| timed(cell.pass)),
+            busy: cell.structure.busy,
         })
     }
 

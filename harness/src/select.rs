@@ -14,23 +14,50 @@ use crate::suggest::did_you_mean;
 pub const FIVE: [&str; 5] = ["list", "list-known-tail", "array", "heap", "wheel"];
 
 /// A structure with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Structure {
     /// Its name in the registry.
     pub name: String,
+    /// What tells it from the same structure measured a second time: `b` in `wheel@b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
     /// The parameters that were given.
     pub parameters: Vec<(String, String)>,
+    /// A slow-down that is known exactly, to test whether a comparison finds it: thousandths of a multiplication,
+    /// each waiting for the one before, for each timer handled; in the `time` pass alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub busy: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The key of [`Structure::busy`] among the parameters of a structure under another name.
+const BUSY: &str = "busy";
+
 impl Structure {
+    /// The name that tables show: `wheel`, or `wheel@b` under another name.
+    pub fn label(&self) -> String {
+        match &self.alias {
+            Some(alias) => format!("{}@{alias}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
     /// The tick that it rounds to; 1 when it does not round.
     pub fn tick(&self) -> u64 {
         registry::find(&self.name).map_or(1, |entry| entry.tick(&self.params()))
     }
 
-    /// The parameters as `key=value,...`, as tables show them.
+    /// The parameters as `key=value,...`, as tables show them. A slow-down is one of them.
     pub fn parameter_text(&self) -> String {
-        self.params().to_string()
+        let mut params = self.params();
+        if self.busy > 0 {
+            params.set(BUSY, &self.busy.to_string());
+        }
+        params.to_string()
     }
 
     fn params(&self) -> Params {
@@ -44,8 +71,8 @@ impl Structure {
 
 impl fmt::Display for Structure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        if self.parameters.is_empty() { Ok(()) } else { write!(f, ":{}", self.params()) }
+        let (label, parameters) = (self.label(), self.parameter_text());
+        if parameters.is_empty() { f.write_str(&label) } else { write!(f, "{label}:{parameters}") }
     }
 }
 
@@ -107,11 +134,37 @@ fn split_name(token: &str) -> Result<(&str, Pairs), Error> {
 }
 
 fn expand(token: &str) -> Result<Vec<Structure>, Error> {
-    let (name, parameters) = split_name(token)?;
-    let entries = entries(name)?;
-    let structures =
-        entries.iter().map(|entry| Structure { name: entry.name.to_owned(), parameters: parameters.clone() });
-    structures.map(validated).collect()
+    let (name, mut parameters) = split_name(token)?;
+    let (name, alias) = split_alias(name)?;
+    let busy = if alias.is_some() { take_busy(&mut parameters)? } else { 0 };
+    let structure = |entry: &&Entry| Structure {
+        name: entry.name.to_owned(),
+        alias: alias.map(str::to_owned),
+        parameters: parameters.clone(),
+        busy,
+    };
+    entries(name)?.iter().map(structure).map(validated).collect()
+}
+
+/// `wheel@b` into name and what stands behind the `@`.
+fn split_alias(name: &str) -> Result<(&str, Option<&str>), Error> {
+    let Some((name, alias)) = name.split_once('@') else { return Ok((name, None)) };
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if alias.is_empty() || !alias.chars().all(plain) {
+        return Err(Error::usage(format!("`{alias}` is no other name for `{name}`"))
+            .mend("write letters, digits, `-` and `_` behind the `@`, as in `--impl wheel,wheel@b`"));
+    }
+    Ok((name, Some(alias)))
+}
+
+/// The slow-down among the parameters of a structure under another name, which is then none of them.
+fn take_busy(parameters: &mut Pairs) -> Result<u64, Error> {
+    let Some(at) = parameters.iter().position(|(key, _)| key == BUSY) else { return Ok(0) };
+    let (_, value) = parameters.remove(at);
+    value.parse().map_err(|_| {
+        Error::usage(format!("`{BUSY}={value}` is no whole number"))
+            .mend("it is a number of thousandths of a multiplication for each timer")
+    })
 }
 
 fn validated(structure: Structure) -> Result<Structure, Error> {
@@ -212,6 +265,29 @@ mod tests {
     fn a_glob_chooses_and_a_structure_is_chosen_once() {
         assert_eq!(chosen("ref*,reference,model"), ["reference", "model"]);
         assert_eq!(chosen("reference:tick=8,reference"), ["reference:tick=8", "reference"]);
+    }
+
+    #[test]
+    fn a_structure_under_another_name_is_one_of_its_own() {
+        assert_eq!(chosen("reference,reference@b,reference@b"), ["reference", "reference@b"]);
+        assert_eq!(chosen("reference@b:tick=8"), ["reference@b:tick=8"]);
+        let slow = structures(&["reference@slow:tick=8,busy=250".into()]).unwrap().remove(0);
+        assert_eq!((slow.busy, slow.parameters.len(), slow.tick()), (250, 1, 8));
+        assert!(slow.parameter_text().contains("busy=250"), "{slow}");
+        assert!(
+            structures(&["reference@".into()]).is_err() && structures(&["reference@a/b".into()]).is_err()
+        );
+        assert!(
+            structures(&["reference:busy=5".into()]).is_err(),
+            "a slow-down never stands under a plain name"
+        );
+    }
+
+    #[test]
+    fn a_structure_of_an_old_manifest_is_read() {
+        let old: Structure = serde_json::from_str(r#"{"name": "wheel", "parameters": []}"#).unwrap();
+        assert_eq!(old, Structure { name: "wheel".into(), ..Structure::default() });
+        assert_eq!(serde_json::to_string(&old).unwrap(), r#"{"name":"wheel","parameters":[]}"#);
     }
 
     #[test]

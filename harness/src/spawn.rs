@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use wait_timeout::ChildExt;
 
+use crate::allocator;
 use crate::error::Error;
 use crate::journal::Status;
 use crate::machine;
@@ -92,9 +93,13 @@ impl Worker {
         };
         let (answer, words) =
             (tempfile::tempfile().map_err(refused)?, tempfile::tempfile().map_err(refused)?);
-        let mut child = Command::new(&launcher.executable)
+        let mut command = Command::new(&launcher.executable);
+        if allocator == AllocatorKind::JemallocBackground {
+            command.env(allocator::OPTIONS, with_background_thread(std::env::var(allocator::OPTIONS).ok()));
+        }
+        let mut child = command
             .arg("worker")
-            .env("TWB_ALLOCATOR", word(&allocator))
+            .env(allocator::VARIABLE, word(&allocator))
             .stdin(Stdio::piped())
             .stdout(answer.try_clone().map_err(refused)?)
             .stderr(words.try_clone().map_err(refused)?)
@@ -117,6 +122,12 @@ impl Worker {
         }
         _ = self.child.wait();
     }
+}
+
+/// jemalloc's options with the background thread behind those that are set: of two values the last counts.
+fn with_background_thread(set: Option<String>) -> String {
+    let set = set.filter(|options| !options.is_empty());
+    set.map_or_else(|| allocator::BACKGROUND.to_owned(), |set| format!("{set},{}", allocator::BACKGROUND))
 }
 
 fn text(file: &mut File) -> Result<String, Error> {

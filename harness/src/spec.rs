@@ -27,6 +27,9 @@ pub struct Spec {
     pub profile: Option<PathBuf>,
     /// The processor to stay on, if any.
     pub cpu: Option<usize>,
+    /// A slow-down (`time`): see [`crate::select::Structure::busy`].
+    #[serde(default)]
+    pub busy: u64,
 }
 
 /// What a cell measures.
@@ -51,6 +54,9 @@ pub enum Pass {
 pub enum AllocatorKind {
     /// jemalloc.
     Jemalloc,
+    /// jemalloc with a thread of its own that gives free pages back.
+    #[serde(rename = "jemalloc-background")]
+    JemallocBackground,
     /// The C library's.
     System,
     /// dhat over the system allocator.
@@ -94,6 +100,9 @@ pub struct Report {
     pub heap: Option<HeapFigures>,
     /// Bytes of the operation stream that the worker holds all the time (`resident`).
     pub stream_bytes: Option<u64>,
+    /// What happened in the slowest calls (`latency`), in order of the calls.
+    #[serde(default)]
+    pub slow: Vec<SlowDetail>,
     /// What the clock is and costs.
     pub clock: Option<ClockFigures>,
     /// The allocator that served, with its version and options as read back from it.
@@ -143,6 +152,12 @@ pub struct PhaseCost {
 pub struct MemorySample {
     /// The point.
     pub point: Point,
+    /// Index of the phase that it stands in.
+    #[serde(default)]
+    pub phase: Option<u32>,
+    /// Milliseconds that the stream idled since the queue was last asked something (`resident`).
+    #[serde(default)]
+    pub idle_ms: Option<u64>,
     /// Timers queued then.
     pub timers: u64,
     /// `TimerQueue::container_bytes`.
@@ -157,6 +172,9 @@ pub struct MemorySample {
     pub resident_anon_bytes: Option<u64>,
     /// VmHWM: the highest VmRSS so far.
     pub resident_peak_bytes: Option<u64>,
+    /// LazyFree: of VmRSS, what was given back and may be taken at any time.
+    #[serde(default)]
+    pub resident_lazy_free_bytes: Option<u64>,
     /// jemalloc's `stats.allocated`, or what the C library says is in use.
     pub allocator_allocated_bytes: Option<u64>,
     /// jemalloc's `stats.active`.
@@ -176,6 +194,25 @@ pub struct HeapFigures {
     pub peak: [u64; 2],
     /// Bytes and blocks at the end.
     pub end: [u64; 2],
+}
+
+/// What happened in one slow call, as seen in an untimed repetition of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowDetail {
+    /// The how-manieth call of the run it was, from 0.
+    pub position: u64,
+    /// Timers queued before and after it; those out in a batch are not among them.
+    pub queue_length: [u64; 2],
+    /// `TimerQueue::container_bytes` before and after it.
+    pub container_bytes: [Option<u64>; 2],
+    /// Page faults without a read from disk.
+    pub faults_minor: u64,
+    /// Entries read on the way to a place.
+    pub entries_visited: u64,
+    /// Entries moved in memory.
+    pub entries_moved: u64,
+    /// Timers that went down a level.
+    pub entries_cascaded: u64,
 }
 
 /// What the clock of a worker is and costs.

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use impls::probe::Counting;
 use impls::queue::{ParamError, Params, TimerQueue};
@@ -20,14 +21,15 @@ use thiserror::Error;
 use crate::allocator;
 use crate::clock::Clock;
 use crate::drive::{Meter, drive_with};
-use crate::measure::Look;
 use crate::measure::count::Count;
 use crate::measure::heap::Heap;
 use crate::measure::latency::Latency;
 use crate::measure::resident::Resident;
+use crate::measure::slow::Slow;
 use crate::measure::time::Time;
+use crate::measure::{Counted, Look};
 use crate::payload::{Boxed, Payload, PayloadError, WithPayload, with_payload};
-use crate::spec::{AllocatorKind, Pass, Report, Spec};
+use crate::spec::{AllocatorKind, Pass, Report, SlowDetail, Spec};
 use crate::stream::{Outcome, Stream, StreamError};
 
 /// The hidden verb that makes a process a worker.
@@ -36,6 +38,9 @@ pub const VERB: &str = "worker";
 /// The exit code when there is no memory for the operation stream. When a structure runs out of memory
 /// the process aborts, after a line with `memory allocation of N bytes failed`.
 pub const OUT_OF_MEMORY: u8 = 12;
+
+/// A run that took longer is not repeated to see what happened in its slowest calls: its time-out is near.
+const REPEATED_MOST: Duration = Duration::from_secs(5);
 
 /// Why a worker did not do its cell.
 #[derive(Debug, Error)]
@@ -68,6 +73,9 @@ pub enum WorkerError {
         /// What would do.
         needed: &'static str,
     },
+    /// jemalloc was asked for a background thread, and has none.
+    #[error("jemalloc says that its background thread is off; {OPTIONS} must have `{BACKGROUND}` in it", OPTIONS = allocator::OPTIONS, BACKGROUND = allocator::BACKGROUND)]
+    NoBackgroundThread,
     /// The pass needs a file to write to.
     #[error("the {0:?} pass needs a file to write to, and the cell names none")]
     NoFile(Pass),
@@ -157,11 +165,16 @@ fn allocator_fits(pass: Pass) -> Result<(), WorkerError> {
     let needed = match pass {
         Pass::Heap if !dhat => "dhat",
         Pass::Time | Pass::Latency | Pass::Resident if dhat => "jemalloc or system",
-        _ if !known => "jemalloc, system or dhat",
-        _ => return Ok(()),
+        _ if !known => "jemalloc, jemalloc-background, system or dhat",
+        _ => return background_thread_is_on(),
     };
     let found = named.unwrap_or_else(|| allocator::name(allocator::chosen()).to_owned());
     Err(WorkerError::Allocator { found, pass, needed })
+}
+
+fn background_thread_is_on() -> Result<(), WorkerError> {
+    let wanted = allocator::chosen() == AllocatorKind::JemallocBackground;
+    if wanted && !allocator::has_background_thread() { Err(WorkerError::NoBackgroundThread) } else { Ok(()) }
 }
 
 /// How this binary was built.
@@ -191,7 +204,7 @@ impl Cell<'_> {
     }
 
     fn time(&self, report: &mut Report) -> Result<(), WorkerError> {
-        let mut meter = Time::new(Clock::new(self.spec.clock), &self.stream);
+        let mut meter = Time::new(Clock::new(self.spec.clock), &self.stream).slowed(self.spec.busy);
         report.outcome = self.drive(&mut meter)?;
         meter.report(&self.stream, report);
         Ok(())
@@ -200,8 +213,24 @@ impl Cell<'_> {
     fn latency(&self, report: &mut Report) -> Result<(), WorkerError> {
         let path = self.writable(self.spec.samples.as_deref())?;
         let mut meter = Latency::new(Clock::new(self.spec.clock), &self.stream);
+        let start = Instant::now();
         report.outcome = self.drive(&mut Look::AtCalls(&mut meter))?;
-        meter.report(&self.stream, path, report).map_err(|error| file(path, error))
+        let took = start.elapsed();
+        let slowest = meter.slowest();
+        meter.report(&self.stream, path, report).map_err(|error| file(path, error))?;
+        if took <= REPEATED_MOST {
+            report.slow = self.slow(slowest)?;
+        }
+        Ok(())
+    }
+
+    /// What happened in the calls at these positions. What the timed run left with the allocator goes back
+    /// first, so that memory is touched for the first time once more.
+    fn slow(&self, positions: Vec<u64>) -> Result<Vec<SlowDetail>, WorkerError> {
+        allocator::purge();
+        let mut meter = Slow::new(positions);
+        self.drive_counting(&mut Counted::Calls(&mut meter))?;
+        Ok(meter.into_details())
     }
 
     fn resident(&self, report: &mut Report) -> Result<(), WorkerError> {
@@ -220,16 +249,20 @@ impl Cell<'_> {
         profile_written(path)
     }
 
-    /// Counts do not depend on what is queued, so counting structures are compiled for one payload. What
-    /// depends on it is whether a timer can be told by it, and a block of 8 bytes or none does that too.
     fn count(&self, report: &mut Report) -> Result<(), WorkerError> {
         let mut meter = Count::new(&self.stream);
-        let recipe = if self.spec.payload.has_id() { 8 } else { 0 };
-        let work = OnQueue::<Boxed, _> { cell: self, recipe, meter: &mut Look::AtSegments(&mut meter) };
-        let done = registry::visit_probed::<Boxed, Counting, _>(&self.spec.structure, &self.params, work);
-        report.outcome = self.parameters(done)?;
+        report.outcome = self.drive_counting(&mut Counted::Segments(&mut meter))?;
         meter.report(&self.stream, report);
         Ok(())
+    }
+
+    /// Counts do not depend on what is queued, so counting structures are compiled for one payload. What
+    /// depends on it is whether a timer can be told by it, and a block of 8 bytes or none does that too.
+    fn drive_counting(&self, meter: &mut Counted<'_>) -> Result<Outcome, WorkerError> {
+        let recipe = if self.spec.payload.has_id() { 8 } else { 0 };
+        let work = OnQueue::<Boxed, _> { cell: self, recipe, meter };
+        let done = registry::visit_probed::<Boxed, Counting, _>(&self.spec.structure, &self.params, work);
+        self.parameters(done)
     }
 
     fn drive<M: Meter>(&self, meter: &mut M) -> Result<Outcome, WorkerError> {

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use harness::journal::{self, Entry, Status};
-use harness::plan::{Plan, PlannedWorkload};
+use harness::plan::{Order, Plan, PlannedWorkload};
 use harness::progress::Progress;
 use harness::run::Run;
 use harness::select::structures;
 use harness::spawn::Launcher;
-use harness::spec::{AllocatorKind, ClockKind, Pass, PayloadKind, Report};
+use harness::spec::{AllocatorKind, ClockKind, Pass, PayloadKind, Report, Spec};
 use harness::stream::Outcome;
 use harness::{truth, workload};
 
@@ -39,14 +39,20 @@ impl Bench {
                 parameters: String::new(),
                 sizes: vec![SIZE],
                 payload: PayloadKind::Boxed(16),
+                allocators: Vec::new(),
+                passes: Vec::new(),
             }],
             passes: vec![Pass::Time],
             blocks: 2,
             seed: 1,
             clock: ClockKind::Wall,
-            allocator: AllocatorKind::System,
+            allocators: vec![AllocatorKind::System],
             timeout_s: 20,
             keep_samples: false,
+            order: Order::AllFirst,
+            cpu: None,
+            shard: None,
+            budget: None,
         };
         fs::write(folder.path().join("behave"), behave).unwrap();
         let bench = Self { folder, plan, timeout: Duration::from_secs(20), interrupted: Arc::default() };
@@ -183,6 +189,20 @@ fn the_allocator_is_chosen_by_the_environment() {
     let seen = fs::read_to_string(bench.path().join("seen")).unwrap();
     assert_eq!(seen.lines().filter(|line| *line == "system").count(), 2);
     assert_eq!(seen.lines().filter(|line| *line == "dhat").count(), 4);
+}
+
+#[test]
+fn only_what_is_timed_stays_on_the_processor() {
+    let mut bench = Bench::new("echo \"$spec\" >> \"$folder/seen\"; cat \"$answer\"").first_block_only();
+    bench.plan.passes = vec![Pass::Time, Pass::Heap];
+    bench.plan.cpu = Some(3);
+    bench.run();
+    let seen = fs::read_to_string(bench.path().join("seen")).unwrap();
+    for line in seen.lines() {
+        let spec: Spec = serde_json::from_str(line).unwrap();
+        assert_eq!(spec.cpu, (spec.pass == Pass::Time).then_some(3));
+    }
+    assert_eq!(seen.lines().count(), 2 + 4);
 }
 
 #[test]

@@ -5,13 +5,15 @@ mod support;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::allocator;
 use harness::drive::{Unmetered, drive};
 use harness::payload::Inline;
-use harness::spec::{ClockKind, MemorySample, Operation, Pass, PayloadKind, Report, Sample};
+use harness::spawn::{Ending, Launcher};
+use harness::spec::{AllocatorKind, ClockKind, MemorySample, Operation, Pass, PayloadKind, Report, Sample};
 use harness::stream::{Kind, Outcome, Point, Stream};
 use impls::queue::{Params, TimerQueue};
 use impls::reference::Reference;
@@ -254,12 +256,49 @@ fn the_allocator_that_serves_is_the_one_that_was_asked_for() {
 }
 
 #[test]
+fn jemalloc_with_a_background_thread_says_so_or_does_not_run() {
+    let mut cell = Cell::new("reference", Pass::Time, &burst(100));
+    cell.allocator = "jemalloc-background";
+    assert!(complaint(&cell).contains("its background thread is off; _RJEM_MALLOC_CONF must have"));
+    let launcher = Launcher {
+        executable: support::executable().to_owned(),
+        timeout: Duration::from_secs(60),
+        interrupted: Arc::default(),
+    };
+    for (kind, on) in [(AllocatorKind::Jemalloc, "false"), (AllocatorKind::JemallocBackground, "true")] {
+        let ending = launcher.run(&cell.spec, kind).unwrap();
+        let Ending::Answer(report) = ending else { panic!("{ending:?}") };
+        assert_eq!(said(&report.allocator, "name"), Some(allocator::name(kind)));
+        assert_eq!(said(&report.allocator, "background_thread"), Some(on));
+    }
+}
+
+#[test]
+fn a_slow_down_costs_what_it_was_set_to_for_each_timer_and_changes_no_answer() {
+    let stream = fill_and_drain(2_000);
+    let ns = |busy: u64| {
+        let mut cell = Cell::new("reference", Pass::Time, &stream);
+        cell.spec.busy = busy;
+        // Of CPU time: whatever else runs here is not in it.
+        cell.spec.clock = ClockKind::Cpu;
+        let report = cell.report();
+        assert_eq!(report.outcome, expected(&stream));
+        row(&report, 0, Kind::Enqueue).time_ns.unwrap()
+    };
+    // Thousands of multiplications for each timer hide whatever the queue itself does.
+    let (once, thrice) = (ns(5_000_000), ns(15_000_000));
+    let plain = ns(0);
+    assert!(once > 5.0 * plain, "{once} after {plain}");
+    assert!((2.0..4.5).contains(&(thrice / once)), "{thrice} after {once}");
+}
+
+#[test]
 fn a_pass_does_not_run_on_an_allocator_whose_figures_would_mislead() {
     for (pass, name, needed) in [
         (Pass::Heap, "jemalloc", "needs dhat"),
         (Pass::Time, "dhat", "needs jemalloc or system"),
         (Pass::Latency, "dhat", "needs jemalloc or system"),
-        (Pass::Count, "mimalloc", "needs jemalloc, system or dhat"),
+        (Pass::Count, "mimalloc", "needs jemalloc, jemalloc-background, system or dhat"),
     ] {
         let mut cell = Cell::new("reference", pass, &burst(100));
         cell.allocator = name;

@@ -72,6 +72,11 @@ fn leading(ops: &[Op], kind: Kind) -> impl Iterator<Item = &Op> {
     ops.iter().take_while(move |op| op.kind == kind as u8)
 }
 
+/// What a queue says of its size.
+fn size_of_queue<P: Payload, Q: TimerQueue<P>>(queue: &Q) -> QueueSize {
+    QueueSize { timers: queue.len() as u64, container_bytes: Some(queue.container_bytes() as u64) }
+}
+
 /// Memory is in use only once it was written to, so what is set aside is written to.
 fn written<T>(count: usize, value: impl FnMut() -> T) -> Vec<T> {
     let mut values = Vec::with_capacity(count);
@@ -127,10 +132,7 @@ impl<'a, Q: TimerQueue<P>, P: Payload> Run<'a, Q, P> {
     }
 
     fn size(&self) -> QueueSize {
-        self.queue.as_ref().map_or_else(QueueSize::default, |queue| QueueSize {
-            timers: queue.len() as u64,
-            container_bytes: Some(queue.container_bytes() as u64),
-        })
+        self.queue.as_ref().map_or_else(QueueSize::default, size_of_queue)
     }
 
     /// Does the segment that `ops` begins with and says how many operations it had.
@@ -186,9 +188,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
                 true => payloads.next().expect("one was made for each enqueue"),
                 false => P::make(recipe, op.id),
             };
+            meter.before(Kind::Enqueue, || size_of_queue(queue));
             meter.open();
             let handle = queue.enqueue(op.at, item);
             meter.close(Kind::Enqueue);
+            meter.after(|| size_of_queue(queue));
             if KEEP {
                 handles[op.id as usize] = Some(handle);
             }
@@ -209,9 +213,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
                 kept => queue.len().saturating_sub(kept as usize),
             };
             let limit = beyond_kept.min(usize::try_from(op.arg).unwrap_or(usize::MAX));
+            meter.before(Kind::Take, || size_of_queue(queue));
             meter.open();
             let batch = queue.take(op.at, limit);
             meter.close(Kind::Take);
+            meter.after(|| size_of_queue(queue));
             done.calls += 1;
             done.timers += batch.len() as u64;
             self.out[usize::from(op.batch)] = Some(Out { batch, now: op.at, last: 0 });
@@ -227,7 +233,10 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         for op in leading(ops, Kind::Dispatch) {
             let out = self.out[usize::from(op.batch)].as_mut().expect("the stream was checked");
             let handler_ticks = self.stream.header.handler_ticks;
+            let size = || self.queue.as_ref().map_or_else(QueueSize::default, size_of_queue);
+            meter.before(Kind::Dispatch, size);
             let (timers, closed) = window(meter, out, &mut self.dispatched, op, handler_ticks);
+            meter.after(size);
             self.outcome.windows_closed += u64::from(closed);
             done.calls += 1;
             done.timers += timers;
@@ -243,9 +252,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         for op in leading(ops, Kind::Requeue) {
             let out = self.out[usize::from(op.batch)].take().expect("the stream was checked");
             let timers = out.batch.len() as u64;
+            meter.before(Kind::Requeue, || size_of_queue(queue));
             meter.open();
             let how = queue.requeue(out.batch);
             meter.close(Kind::Requeue);
+            meter.after(|| size_of_queue(queue));
             note_requeue(&mut self.outcome, how, timers);
             done.calls += 1;
             done.timers += timers;
@@ -260,9 +271,12 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
             let out = self.out[usize::from(op.batch)].take().expect("the stream was checked");
             done.calls += 1;
             done.timers += out.batch.len() as u64;
+            let size = || self.queue.as_ref().map_or_else(QueueSize::default, size_of_queue);
+            meter.before(Kind::DropBatch, size);
             meter.open();
             drop(out.batch);
             meter.close(Kind::DropBatch);
+            meter.after(size);
         }
         self.outcome.dropped += done.timers;
         done
@@ -276,9 +290,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
             done.calls += 1;
             // A timer that was never queued has no handle to ask with.
             let Some(handle) = self.handles[op.id as usize] else { continue };
+            meter.before(Kind::Cancel, || size_of_queue(queue));
             meter.open();
             let found = queue.cancel(handle).is_some();
             meter.close(Kind::Cancel);
+            meter.after(|| size_of_queue(queue));
             done.timers += u64::from(found);
         }
         self.outcome.cancelled += done.timers;
@@ -292,10 +308,12 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         let mut done = Tally::default();
         for op in leading(ops, Kind::Rearm) {
             let handle = &mut self.handles[op.id as usize];
+            meter.before(Kind::Rearm, || size_of_queue(queue));
             meter.open();
             let moved = handle.and_then(|handle| queue.reschedule(handle, op.at));
             let now = moved.unwrap_or_else(|| queue.enqueue(op.at, self.payloads.rearmed(op)));
             meter.close(Kind::Rearm);
+            meter.after(|| size_of_queue(queue));
             *handle = Some(now);
             self.payloads.rearm += 1;
             self.outcome.rescheduled += u64::from(moved.is_some());
@@ -313,9 +331,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         for op in leading(ops, Kind::Get) {
             done.calls += 1;
             let Some(handle) = self.handles[op.id as usize] else { continue };
+            meter.before(Kind::Get, || size_of_queue(queue));
             meter.open();
             let found = black_box(queue.get(handle)).is_some();
             meter.close(Kind::Get);
+            meter.after(|| size_of_queue(queue));
             done.timers += u64::from(found);
         }
         self.outcome.found += done.timers;
@@ -327,9 +347,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
         for _ in leading(ops, Kind::NextExpiry) {
+            meter.before(Kind::NextExpiry, || size_of_queue(queue));
             meter.open();
             let next = queue.next_expiry();
             meter.close(Kind::NextExpiry);
+            meter.after(|| size_of_queue(queue));
             self.outcome.next_expiry_sum = self.outcome.next_expiry_sum.wrapping_add(next.unwrap_or(0));
             calls += 1;
         }
@@ -341,9 +363,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
         let queue = self.queue.as_mut().expect("the stream was checked");
         let mut calls = 0;
         for _ in leading(ops, Kind::Shrink) {
+            meter.before(Kind::Shrink, || size_of_queue(queue));
             meter.open();
             queue.shrink();
             meter.close(Kind::Shrink);
+            meter.after(|| size_of_queue(queue));
             calls += 1;
         }
         Tally { calls, timers: 0 }
@@ -353,9 +377,11 @@ impl<Q: TimerQueue<P>, P: Payload> Run<'_, Q, P> {
     fn drop_queue<M: Meter>(&mut self, meter: &mut M) -> Tally {
         let queue = self.queue.take().expect("the stream was checked");
         self.outcome.left = queue.len() as u64;
+        meter.before(Kind::DropQueue, || size_of_queue(&queue));
         meter.open();
         drop(queue);
         meter.close(Kind::DropQueue);
+        meter.after(QueueSize::default);
         Tally { calls: 1, timers: self.outcome.left }
     }
 }
