@@ -15,8 +15,12 @@ pub enum Exit {
     Failed = 1,
     /// A bad name, parameter or size.
     Usage = 2,
+    /// A confident regression, in `gate`.
+    Regression = 3,
     /// An answer that differs from the reference.
     Wrong = 4,
+    /// Undecided, in `gate --strict`.
+    Undecided = 5,
     /// Interrupted; what was finished is kept.
     Interrupted = 130,
 }

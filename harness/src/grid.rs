@@ -19,6 +19,8 @@ pub struct Grid {
     pub headings: Vec<String>,
     /// The first columns that hold names and not numbers.
     pub names: usize,
+    /// The last columns that hold words.
+    pub words: usize,
     /// The rows, each with a text for every column.
     pub rows: Vec<Vec<String>>,
     /// How to read it.
@@ -38,6 +40,12 @@ impl Grid {
     /// Adds a column of names; names stand before numbers.
     pub fn name_column(&mut self, heading: &str, texts: Vec<String>) {
         self.names += 1;
+        self.column(heading, texts);
+    }
+
+    /// Adds a column of words; they stand behind numbers.
+    pub fn word_column(&mut self, heading: &str, texts: Vec<String>) {
+        self.words += 1;
         self.column(heading, texts);
     }
 
@@ -71,7 +79,8 @@ impl Grid {
 
     fn cells(&self, texts: impl Iterator<Item = String>) -> Vec<Cell> {
         let aligned = |(i, text): (usize, String)| {
-            let side = if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
+            let left = i < self.names || i + self.words >= self.headings.len();
+            let side = if left { CellAlignment::Left } else { CellAlignment::Right };
             Cell::new(text).set_alignment(side)
         };
         texts.enumerate().map(aligned).collect()

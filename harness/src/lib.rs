@@ -1,10 +1,13 @@
 //! The timer workbench.
 
 pub mod allocator;
+pub mod calibration;
 pub mod cli;
 pub mod clock;
 pub mod cmd;
 pub mod compare;
+pub mod complexity;
+pub mod doctor;
 pub mod drive;
 pub mod error;
 pub mod explain;
@@ -13,14 +16,19 @@ pub mod format;
 pub mod grid;
 pub mod id_set;
 pub mod import;
+pub mod inference;
 pub mod journal;
 pub mod latency;
 pub mod machine;
 pub mod measure;
+pub mod merge;
 pub mod payload;
+pub mod pin;
 pub mod plan;
 pub mod progress;
 pub mod record;
+pub mod report;
+pub mod retention;
 pub mod rows;
 pub mod run;
 pub mod select;
@@ -29,8 +37,10 @@ pub mod spawn;
 pub mod spec;
 pub mod statistics;
 pub mod stream;
+pub mod study;
 pub mod suggest;
 pub mod summary;
+pub mod system;
 #[cfg(feature = "tables")]
 pub mod table;
 pub mod trace;

@@ -4,6 +4,7 @@ pub mod count;
 pub mod heap;
 pub mod latency;
 pub mod resident;
+pub mod slow;
 pub mod time;
 
 use std::collections::HashSet;
@@ -11,6 +12,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use self::latency::Latency;
+use self::slow::Slow;
 use crate::drive::{Meter, QueueSize, Tally, Watch};
 use crate::spec::{Operation, Pass};
 use crate::stream::{Kind, Point, Stream};
@@ -104,6 +106,69 @@ impl Meter for Look<'_> {
     fn close(&mut self, kind: Kind) {
         if let Self::AtCalls(latency) = self {
             latency.close(kind);
+        }
+    }
+}
+
+/// The meter of structures that count, so that one driver is compiled for each of them.
+pub(crate) enum Counted<'a> {
+    /// Segments.
+    Segments(&'a mut dyn Watch),
+    /// Some calls.
+    Calls(&'a mut Slow),
+}
+
+impl Counted<'_> {
+    fn watch(&mut self) -> &mut dyn Watch {
+        match self {
+            Self::Segments(watch) => *watch,
+            Self::Calls(slow) => *slow,
+        }
+    }
+}
+
+impl Watch for Counted<'_> {
+    fn phase(&mut self, phase: u32) {
+        self.watch().phase(phase);
+    }
+    fn enter(&mut self, kind: Kind) {
+        self.watch().enter(kind);
+    }
+    fn leave(&mut self, kind: Kind, done: Tally) {
+        self.watch().leave(kind, done);
+    }
+}
+
+impl Meter for Counted<'_> {
+    fn prepares(&self) -> bool {
+        matches!(self, Self::Calls(slow) if slow.prepares())
+    }
+
+    #[inline]
+    fn before(&mut self, kind: Kind, queue: impl FnOnce() -> QueueSize) {
+        if let Self::Calls(slow) = self {
+            slow.before(kind, queue);
+        }
+    }
+
+    #[inline]
+    fn open(&mut self) {
+        if let Self::Calls(slow) = self {
+            slow.open();
+        }
+    }
+
+    #[inline]
+    fn close(&mut self, kind: Kind) {
+        if let Self::Calls(slow) = self {
+            slow.close(kind);
+        }
+    }
+
+    #[inline]
+    fn after(&mut self, queue: impl FnOnce() -> QueueSize) {
+        if let Self::Calls(slow) = self {
+            slow.after(queue);
         }
     }
 }
