@@ -16,7 +16,7 @@ use crate::study::filter::Filter;
 use crate::study::grids::{self, TooFew};
 use crate::study::metric::{self, Metric, Scope};
 use crate::study::pivot::{self, Axis, Stat};
-use crate::study::{Series, Study, Together, delta, diff, together, whole_run};
+use crate::study::{Series, Study, Together, delta, diff, scaling, together, whole_run};
 
 /// Options of `cmp`.
 #[derive(Args, Clone, Debug)]
@@ -51,6 +51,9 @@ pub struct CmpArgs {
     /// by itself with several metrics or a glob of workloads
     #[arg(long)]
     pub sweep: bool,
+    /// How cost grows with the size, and from which size on another structure is cheaper; takes three sizes
+    #[arg(long, conflicts_with_all = ["rows", "cols", "tests", "sweep", "baseline"])]
+    pub growth: bool,
     /// How it is printed
     #[command(flatten)]
     pub output: Output,
@@ -77,6 +80,9 @@ pub fn cmp(args: &CmpArgs) -> Result<Exit, Error> {
         if args.metric.is_empty() { DEFAULT.map(str::to_owned).to_vec() } else { args.metric.clone() };
     let metrics: Vec<_> = names.iter().map(|name| metric::find(name)).collect::<Result<_, _>>()?;
     let series = collected(&studies, &metrics, &filter, !args.metric.is_empty())?;
+    if args.growth {
+        return growth(&series, args);
+    }
     let settings = Settings {
         baseline: args.baseline.clone(),
         sweep: args.sweep || args.metric.len() > 1 || filter.is_sweep(),
@@ -95,6 +101,16 @@ pub fn cmp(args: &CmpArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
+fn growth(series: &[Series], args: &CmpArgs) -> Result<Exit, Error> {
+    let curves = scaling::curves(series);
+    if curves.is_empty() {
+        let what = format!("nothing that was chosen has {} sizes or more", scaling::FEWEST);
+        return Err(Error::failed(what).mend("measure several: `harness --workload NAME --n 1k,10k,100k`"));
+    }
+    print(&args.output.text(|| scaling::grids(&curves), &scaling::rows(&curves))?)?;
+    Ok(Exit::Done)
+}
+
 /// The tables that are printed unless something else is asked for. None when nothing has a figure.
 pub fn tables(studies: &[Study]) -> Result<Vec<Grid>, Error> {
     let filter = Filter::new(&[], &[], &[], &[])?;
@@ -104,7 +120,7 @@ pub fn tables(studies: &[Study]) -> Result<Vec<Grid>, Error> {
     let series: Vec<Series> = metrics.flat_map(of).collect();
     let machine = &first.manifest.machine;
     let all = comparisons(&series, &Settings::default(), |place, metric| delta(machine, place, metric));
-    Ok(usual(&all, studies, &filter, false, None))
+    Ok([usual(&all, studies, &filter, false, None), scaling::grids(&scaling::curves(&series))].concat())
 }
 
 fn is_baseline(args: &CmpArgs, studies: &[Study]) -> Result<(), Error> {

@@ -14,6 +14,7 @@ pub mod metric;
 pub mod pareto;
 pub mod pivot;
 pub mod rank;
+pub mod scaling;
 pub mod series;
 pub mod unpaired;
 pub mod whole_run;
