@@ -165,16 +165,16 @@ fn laws(here: &[&Curve]) -> Grid {
     let told = |tell: fn(&Growth) -> String| {
         growths.iter().map(|growth| growth.as_ref().map_or_else(|| "-".to_owned(), tell)).collect::<Vec<_>>()
     };
-    let end = |pick: fn(&[(f64, f64)]) -> Option<&(f64, f64)>| {
-        here.iter().map(|curve| pick(&curve.points()).map(|point| point.1)).collect::<Vec<_>>()
-    };
+    let points: Vec<Vec<(f64, f64)>> = here.iter().map(|curve| curve.points()).collect();
+    let least = points.iter().map(|points| points.first().map(|point| point.1)).collect_vec();
+    let greatest = points.iter().map(|points| points.last().map(|point| point.1)).collect_vec();
     grid.name_column("structure", here.iter().map(|curve| curve.structure.clone()).collect());
     if here.iter().any(|curve| !curve.place.part().is_empty()) {
         grid.name_column("operation", here.iter().map(|curve| curve.place.part()).collect());
     }
     let unit = here.first().map_or("", |curve| curve.metric.unit);
-    grid.column(&format!("least n\n{unit}"), crate::format::numbers(&end(|points| points.first())));
-    grid.column(&format!("greatest n\n{unit}"), crate::format::numbers(&end(|points| points.last())));
+    grid.column(&format!("least n\n{unit}"), crate::format::numbers(&least));
+    grid.column(&format!("greatest n\n{unit}"), crate::format::numbers(&greatest));
     grid.column("exponent", told(|growth| format!("{:.2}", growth.exponent)));
     grid.column("law", told(|growth| growth.law.words().to_owned()));
     grid.column("distance\n%", told(|growth| format!("{:.0}", 100.0 * growth.residual)));

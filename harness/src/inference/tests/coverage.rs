@@ -60,10 +60,12 @@ fn has(interval: Option<Interval>, truth: f64) -> bool {
     interval.is_some_and(|interval| interval.contains(truth))
 }
 
+/// What a block costs on the machine of a simulation.
+type Cost = fn(&mut Machine) -> f64;
+
 #[test]
 fn order_statistics_hold_the_ratio_at_least_as_often_as_they_say() {
-    let costs: [(&str, fn(&mut Machine) -> f64); 2] =
-        [("skewed", Machine::skewed), ("disturbed", Machine::disturbed)];
+    let costs: [(&str, Cost); 2] = [("skewed", Machine::skewed), ("disturbed", Machine::disturbed)];
     for (name, cost) in costs {
         for blocks in BLOCKS {
             let mut machine = Machine::new(blocks as u64);
@@ -84,8 +86,7 @@ fn order_statistics_hold_the_ratio_at_least_as_often_as_they_say() {
 
 #[test]
 fn bootstrap_holds_the_ratio_of_medians() {
-    let costs: [(&str, fn(&mut Machine) -> f64); 2] =
-        [("skewed", Machine::skewed), ("disturbed", Machine::disturbed)];
+    let costs: [(&str, Cost); 2] = [("skewed", Machine::skewed), ("disturbed", Machine::disturbed)];
     for (name, cost) in costs {
         for blocks in BLOCKS {
             let mut machine = Machine::new(100 + blocks as u64);

@@ -120,10 +120,12 @@ fn flags_name_what_they_were_made_to_find() {
     assert_eq!(words, ["system time", "context switches"]);
 }
 
+type Law = fn(f64) -> f64;
+
 #[test]
 fn growth_finds_the_law_that_made_the_points() {
     let sizes = [1e3, 1e4, 1e5, 1e6];
-    let laws: [(&str, fn(f64) -> f64); 5] = [
+    let laws: [(&str, Law); 5] = [
         ("1", |_| 40.0),
         ("log n", |n| 3.0 * n.log2()),
         ("n", |n| 0.2 * n),
